@@ -1,0 +1,35 @@
+// What a kernel sees of a tensor.
+#pragma once
+
+#include <cstdint>
+
+#include <gradus/core/scalar_type.h>
+
+namespace gradus::inline v0::kernels {
+
+/// Sizes and strides in elements; `data` is the first element. Valid during the call only.
+struct View {
+  void* data;
+  const int64_t* sizes;
+  const int64_t* strides;
+  int ndim;
+  ScalarType dtype;
+  template <class T>
+  T* as() const { return static_cast<T*>(data); }
+};
+
+struct ConstView {
+  const void* data;
+  const int64_t* sizes;
+  const int64_t* strides;
+  int ndim;
+  ScalarType dtype;
+  ConstView() = default;
+  ConstView(const void* d, const int64_t* s, const int64_t* t, int n, ScalarType type)
+      : data(d), sizes(s), strides(t), ndim(n), dtype(type) {}
+  ConstView(const View& v) : ConstView(v.data, v.sizes, v.strides, v.ndim, v.dtype) {}  // NOLINT
+  template <class T>
+  const T* as() const { return static_cast<const T*>(data); }
+};
+
+}  // namespace gradus::inline v0::kernels
