@@ -73,8 +73,7 @@ class GRADUS_API TensorBase {
     const TensorImpl& t = get("options()");
     return TensorOptions(t.dtype_).device(t.device_).layout(t.layout_);
   }
-  size_t itemsize() const { return element_size(scalar_type()); }
-  size_t element_size_() const { return itemsize(); }
+  size_t itemsize() const { return gradus::v0::element_size(scalar_type()); }
   int64_t element_size() const { return static_cast<int64_t>(itemsize()); }
   /// Bytes of all elements.
   size_t nbytes() const { return static_cast<size_t>(numel()) * itemsize(); }

@@ -93,14 +93,14 @@ class TensorOptions {
   Device device_;
   Layout layout_ = Layout::Strided;
   MemoryFormat format_ = MemoryFormat::Contiguous;
-  bool requires_grad_ : 1 = false;
-  bool pinned_ : 1 = false;
-  bool has_dtype_ : 1 = false;
-  bool has_device_ : 1 = false;
-  bool has_layout_ : 1 = false;
-  bool has_format_ : 1 = false;
-  bool has_requires_grad_ : 1 = false;
-  bool has_pinned_ : 1 = false;
+  bool requires_grad_ = false;
+  bool pinned_ = false;
+  bool has_dtype_ = false;
+  bool has_device_ = false;
+  bool has_layout_ = false;
+  bool has_format_ = false;
+  bool has_requires_grad_ = false;
+  bool has_pinned_ = false;
 };
 
 /// TensorOptions with one thing set, libtorch's spelling: `dtype(kDouble).device(kCPU)`.
