@@ -1,0 +1,58 @@
+#include <gradus/core/error.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+
+#include <gradus/core/scalar.h>
+
+namespace gradus::inline v0 {
+
+Error::~Error() = default;
+IndexError::~IndexError() = default;
+ValueError::~ValueError() = default;
+TypeError::~TypeError() = default;
+NotImplementedError::~NotImplementedError() = default;
+OutOfMemoryError::~OutOfMemoryError() = default;
+LinAlgError::~LinAlgError() = default;
+
+namespace {
+void warn_on_stderr(const std::string& message) { std::fprintf(stderr, "gradus: warning: %s\n", message.c_str()); }
+std::atomic<WarningHandler> warning_handler{&warn_on_stderr};
+}  // namespace
+
+WarningHandler set_warning_handler(WarningHandler handler) { return warning_handler.exchange(handler ? handler : &warn_on_stderr); }
+void warn(const std::string& message) { warning_handler.load()(message); }
+
+namespace detail {
+
+void append(std::string& s, long v) { s.append(std::to_string(v)); }
+void append(std::string& s, long long v) { s.append(std::to_string(v)); }
+void append(std::string& s, unsigned long v) { s.append(std::to_string(v)); }
+void append(std::string& s, unsigned long long v) { s.append(std::to_string(v)); }
+void append(std::string& s, double v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", v);
+  s.append(text);
+}
+void append(std::string& s, const Scalar& v) {
+  if (v.isBoolean()) {
+    append(s, v.as_int() != 0);
+  } else if (v.isIntegral(false)) {
+    append(s, static_cast<long long>(v.as_int()));
+  } else if (v.isComplex()) {
+    append(s, '(');
+    append(s, v.as_complex().re);
+    append(s, ", ");
+    append(s, v.as_complex().im);
+    append(s, ')');
+  } else {
+    append(s, v.as_double());
+  }
+}
+void scalar_does_not_fit(const Scalar& v, ScalarType t) {
+  throw ValueError(str("Scalar: the value ", v, " cannot be represented as ", t));
+}
+
+}  // namespace detail
+}  // namespace gradus::inline v0

@@ -1,0 +1,37 @@
+// Making tensors without operators.
+#pragma once
+
+#include <gradus/core/tensor.h>
+
+namespace gradus::inline v0::core {
+
+/// The product of sizes. Throws ValueError on a negative size or where bytes would overflow 63 bits.
+int64_t checked_numel(IntArrayRef sizes, ScalarType dtype, const char* op);
+
+/// New memory, contents unspecified.
+Tensor empty(IntArrayRef sizes, ScalarType dtype, Device device, MemoryFormat format = MemoryFormat::Contiguous);
+Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, ScalarType dtype, Device device);
+/// Strides of a dense tensor in `format` order.
+void dense_strides(IntArrayRef sizes, MemoryFormat format, int64_t* strides);
+/// As `like`, in its memory order where that is dense (MemoryFormat::Preserve), with another dtype.
+Tensor empty_like(const Tensor& like, ScalarType dtype);
+/// Same storage, another geometry, no history and no view relation.
+Tensor alias(const Tensor& t);
+Tensor alias(const Tensor& t, IntArrayRef sizes, IntArrayRef strides, int64_t storage_offset);
+/// A view: as alias(), and it knows its root. `maker` is the operator's name for errors.
+Tensor view_of(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t storage_offset, const char* maker);
+/// A tensor over existing storage.
+Tensor from_storage(Storage storage, IntArrayRef sizes, IntArrayRef strides, int64_t storage_offset, ScalarType dtype,
+                    Device device);
+/// A 0-dim tensor holding `value`; `wrapped` makes it weak in type promotion.
+Tensor scalar_tensor(const Scalar& value, ScalarType dtype, Device device, bool wrapped);
+/// Points `t` to other memory and geometry (resize_, set_, set_data).
+void replace(TensorImpl& t, Storage storage, IntArrayRef sizes, IntArrayRef strides, int64_t storage_offset, ScalarType dtype);
+/// Gives `t` another size; the storage grows where it must, elements keep their place in memory. Throws on borrowed memory.
+void resize(const Tensor& t, IntArrayRef sizes, MemoryFormat format, const char* op);
+/// Recomputes numel and the contiguity flags after geometry_ was written.
+void refresh_geometry(TensorImpl& t);
+/// Whether two different indices reach the same element.
+bool overlaps_itself(const TensorImpl& t);
+
+}  // namespace gradus::inline v0::core

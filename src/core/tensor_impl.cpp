@@ -1,0 +1,591 @@
+// Making, sharing and freeing tensors.
+#include <gradus/core/tensor_impl.h>
+
+#include <cstring>
+#include <new>
+
+#include <gradus/core/allocator.h>
+
+#include "autograd_hooks.h"
+#include "heap.h"
+#include "make_tensor.h"
+
+namespace gradus::inline v0 {
+
+namespace {
+
+constexpr size_t kTailOffset = sizeof(TensorImpl);
+constexpr size_t kDataOffset = (kTailOffset + sizeof(StorageImpl) + 63) / 64 * 64;
+// Above this a small view would keep too much alive (core_measurements, pitfall 9).
+constexpr size_t kEmbeddedMax = 1024;
+
+StorageImpl* embedded_storage(TensorImpl* t) {
+  return reinterpret_cast<StorageImpl*>(reinterpret_cast<char*>(t) + kTailOffset);
+}
+TensorImpl* owner_of(StorageImpl* embedded) {
+  return reinterpret_cast<TensorImpl*>(reinterpret_cast<char*>(embedded) - kTailOffset);
+}
+
+void free_storage_data(StorageImpl* s) noexcept {
+  if (void* cache = s->cache.load(std::memory_order_acquire)) s->cache_deleter(cache);
+  if (s->embedded) return;
+  if (s->deleter) {
+    s->deleter(s->context);
+  } else if (s->data) {
+    if (s->device.is_cpu()) {
+      core::cpu_free(s->data, s->nbytes);
+    } else {
+      get_allocator(s->device.type()).deallocate(s->data, s->nbytes);
+    }
+  }
+}
+
+// The last reference is gone.
+void free_storage(StorageImpl* s) noexcept {
+  free_storage_data(s);
+  if (s->embedded) {
+    TensorImpl* owner = owner_of(s);
+    core::small_free(owner, owner->block_bytes_);
+  } else {
+    core::small_free(s, sizeof(StorageImpl));
+  }
+}
+
+void release_storage(StorageImpl* s) noexcept {
+  if (s->refs.load(std::memory_order_acquire) == 1 || s->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) free_storage(s);
+}
+
+StorageImpl* new_storage() { return new (core::small_allocate(sizeof(StorageImpl))) StorageImpl; }
+
+// Takes one hold away; the last one frees storage and block.
+void release_hold(TensorImpl* t) noexcept;
+
+void drop_autograd(TensorImpl* t) noexcept {
+  if (t->node_) {
+    autograd::release_node(t->node_);
+    t->node_ = nullptr;
+  }
+  if (t->extra_) {
+    autograd::delete_extra(t->extra_);
+    t->extra_ = nullptr;
+  }
+}
+
+void free_block(TensorImpl* t) noexcept {
+  t->geometry_.~Geometry();
+  StorageImpl* s = t->storage_;
+  const bool own_embedded = t->has(TensorImpl::kEmbedded);
+  const size_t bytes = t->block_bytes_;
+  if (s && !t->has(TensorImpl::kBorrowed) && !(own_embedded && s == embedded_storage(t))) release_storage(s);
+  // The embedded storage lives to the end of its block: others may still use it, and then the last of them frees the block.
+  if (own_embedded) {
+    release_storage(embedded_storage(t));
+  } else {
+    core::small_free(t, bytes);
+  }
+}
+
+// Frees what a tensor without strong references still holds when its last hold goes.
+void destroy_held(TensorImpl* t) noexcept {
+  TensorImpl* base = t->has(TensorImpl::kView) ? t->view_.base : nullptr;
+  free_block(t);
+  if (base) release_hold(base);
+}
+
+void release_hold(TensorImpl* t) noexcept {
+  if (t->counts_.load(std::memory_order_acquire) == TensorImpl::kHoldOne ||
+      t->counts_.fetch_sub(TensorImpl::kHoldOne, std::memory_order_acq_rel) == TensorImpl::kHoldOne) {
+    destroy_held(t);
+  }
+}
+
+}  // namespace
+
+void TensorImpl::destroy_sole() {
+  drop_autograd(this);
+  if (has(kView)) {
+    TensorImpl* base = view_.base;
+    free_block(this);
+    base->release();
+  } else {
+    free_block(this);
+  }
+}
+
+void TensorImpl::release_shared() {
+  const uint64_t before = counts_.fetch_sub(kStrongOne, std::memory_order_acq_rel);
+  if (static_cast<uint32_t>(before) != 1) return;
+  // The strong ones are gone, holds remain (among them the one that all strong ones share): history goes, memory stays.
+  drop_autograd(this);
+  if (has(kView)) {
+    // A held view must not keep its root's history: that could be a cycle through the node which holds the view.
+    view_.base->counts_.fetch_add(kHoldOne, std::memory_order_relaxed);
+    view_.base->release();
+  }
+  release_hold(this);
+}
+
+namespace core {
+
+void hold(TensorImpl* t) { t->counts_.fetch_add(TensorImpl::kHoldOne, std::memory_order_relaxed); }
+void unhold(TensorImpl* t) noexcept { release_hold(t); }
+
+bool try_retain(TensorImpl* t) {
+  uint64_t c = t->counts_.load(std::memory_order_acquire);
+  while (static_cast<uint32_t>(c) != 0) {
+    if (t->counts_.compare_exchange_weak(c, c + TensorImpl::kStrongOne, std::memory_order_acq_rel)) return true;
+  }
+  return false;
+}
+
+int64_t checked_numel(IntArrayRef sizes, ScalarType dtype, const char* op) {
+  int64_t n = 1;
+  bool overflow = false, zero = false;
+  for (int64_t s : sizes) {
+    GRADUS_CHECK_AS(ValueError, s >= 0, op, ": the sizes ", sizes, " contain a negative number; expected all >= 0");
+    zero |= s == 0;
+    overflow |= __builtin_mul_overflow(n, s == 0 ? 1 : s, &n);
+  }
+  int64_t bytes;
+  overflow |= __builtin_mul_overflow(n, static_cast<int64_t>(element_size(dtype)), &bytes);
+  GRADUS_CHECK_AS(ValueError, !overflow, op, ": the sizes ", sizes, " of ", dtype, " overflow 63 bits of bytes");
+  return zero ? 0 : n;
+}
+
+void dense_strides(IntArrayRef sizes, MemoryFormat format, int64_t* strides) {
+  static constexpr int kLast2d[] = {1, 3, 2, 0}, kLast3d[] = {1, 4, 3, 2, 0};
+  int64_t step = 1;
+  auto place = [&](size_t d) {
+    strides[d] = step;
+    step *= sizes[d] > 0 ? sizes[d] : 1;
+  };
+  if (format == MemoryFormat::ChannelsLast) {
+    GRADUS_CHECK(sizes.size() == 4, "memory format channels_last needs 4 dimensions; the shape ", sizes, " has ", sizes.size());
+    for (int d : kLast2d) place(static_cast<size_t>(d));
+  } else if (format == MemoryFormat::ChannelsLast3d) {
+    GRADUS_CHECK(sizes.size() == 5, "memory format channels_last_3d needs 5 dimensions; the shape ", sizes, " has ", sizes.size());
+    for (int d : kLast3d) place(static_cast<size_t>(d));
+  } else {
+    for (size_t d = sizes.size(); d-- > 0;) place(d);
+  }
+}
+
+namespace {
+
+bool strides_match(IntArrayRef sizes, const int64_t* strides, const int* order, int n) {
+  int64_t step = 1;
+  for (int i = 0; i < n; ++i) {
+    const int d = order[i];
+    if (sizes[static_cast<size_t>(d)] == 1) continue;
+    if (strides[d] != step) return false;
+    step *= sizes[static_cast<size_t>(d)];
+  }
+  return true;
+}
+
+// Like a channels_last tensor's, sizes of 1 included: what decides the memory format that results take.
+bool looks_channels_last(IntArrayRef sizes, const int64_t* strides, const int* order, int n) {
+  int64_t least = 0;
+  if (strides[1] == 0) return false;
+  for (int i = 0; i < n; ++i) {
+    const int d = order[i];
+    const int64_t size = sizes[static_cast<size_t>(d)];
+    if (size == 0 || strides[d] < least) return false;
+    if (d == 0 && least == strides[1]) return false;
+    least = strides[d] * (size > 1 ? size : 1);
+  }
+  return true;
+}
+
+bool dense_in_some_order(IntArrayRef sizes, const int64_t* strides) {
+  DimVector order;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] != 1) order.push_back(static_cast<int64_t>(d));
+  }
+  for (size_t i = 1; i < order.size(); ++i) {
+    for (size_t j = i; j > 0 && strides[order[j]] < strides[order[j - 1]]; --j) std::swap(order[j], order[j - 1]);
+  }
+  int64_t step = 1;
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (strides[order[i]] != step) return false;
+    step *= sizes[static_cast<size_t>(order[i])];
+  }
+  return true;
+}
+
+constexpr uint32_t kGeometryFlags =
+    TensorImpl::kContiguous | TensorImpl::kChannelsLast | TensorImpl::kDense | TensorImpl::kAllStridesZero;
+constexpr int kOrder2d[] = {1, 3, 2, 0}, kOrder3d[] = {1, 4, 3, 2, 0};
+
+}  // namespace
+
+void refresh_geometry(TensorImpl& t) {
+  const IntArrayRef sizes = t.geometry_.sizes();
+  const int64_t* strides = t.geometry_.strides_data();
+  int64_t numel = 1;
+  for (int64_t s : sizes) numel *= s;
+  t.numel_ = numel;
+  uint32_t flags = 0;
+  int64_t step = 1;
+  bool contiguous = true, zero = !sizes.empty();
+  for (size_t d = sizes.size(); d-- > 0;) {
+    if (sizes[d] != 1) {
+      contiguous &= strides[d] == step;
+      zero &= strides[d] == 0;
+      step *= sizes[d];
+    }
+  }
+  if (contiguous || numel == 0) {
+    flags |= TensorImpl::kContiguous | TensorImpl::kDense;
+  } else {
+    if (zero) flags |= TensorImpl::kAllStridesZero;
+    if (sizes.size() == 4 && looks_channels_last(sizes, strides, kOrder2d, 4)) flags |= TensorImpl::kChannelsLast;
+    if (sizes.size() == 5 && looks_channels_last(sizes, strides, kOrder3d, 5)) flags |= TensorImpl::kChannelsLast;
+    if (!zero && dense_in_some_order(sizes, strides)) flags |= TensorImpl::kDense;
+  }
+  t.flags_ = (t.flags_ & ~kGeometryFlags) | flags;
+}
+
+bool overlaps_itself(const TensorImpl& t) {
+  if (t.has(TensorImpl::kDense) || t.numel_ < 2) return false;
+  // Sorted by stride, each dimension must step over all that the smaller ones reach.
+  const IntArrayRef sizes = t.sizes();
+  const int64_t* strides = t.geometry_.strides_data();
+  DimVector order;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] > 1) order.push_back(static_cast<int64_t>(d));
+  }
+  for (size_t i = 1; i < order.size(); ++i) {
+    for (size_t j = i; j > 0 && strides[order[j]] < strides[order[j - 1]]; --j) std::swap(order[j], order[j - 1]);
+  }
+  int64_t reach = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const int64_t stride = strides[order[i]];
+    if (stride <= reach) return true;
+    reach += stride * (sizes[static_cast<size_t>(order[i])] - 1);
+  }
+  return false;
+}
+
+namespace {
+
+TensorImpl* new_impl(size_t bytes, ScalarType dtype, Device device) {
+  auto* t = new (small_allocate(bytes)) TensorImpl;
+  t->block_bytes_ = static_cast<uint32_t>(bytes);
+  t->dtype_ = dtype;
+  t->device_ = device;
+  if (tls.flags & kInferenceMode) t->flags_ |= TensorImpl::kInference;
+  return t;
+}
+
+Device with_index(Device d) { return d.is_cuda() && !d.has_index() ? Device(d.type(), 0) : d.is_cpu() ? Device(kCPU) : d; }
+
+// Attaches new memory for `nbytes` to a tensor made with room for it where it is small.
+void attach_memory(TensorImpl* t, size_t nbytes, bool embedded) {
+  if (embedded) {
+    auto* s = new (embedded_storage(t)) StorageImpl;
+    s->embedded = true;
+    s->nbytes = nbytes;
+    s->data = nbytes ? reinterpret_cast<char*>(t) + kDataOffset : nullptr;
+    t->flags_ |= TensorImpl::kEmbedded;
+    t->storage_ = s;
+    t->data_ = s->data;
+    return;
+  }
+  t->storage_ = Storage::allocate(nbytes, t->device_).release();
+  t->data_ = t->storage_->data;
+}
+
+}  // namespace
+
+Tensor empty(IntArrayRef sizes, ScalarType dtype, Device device, MemoryFormat format) {
+  const int64_t numel = checked_numel(sizes, dtype, "empty");
+  GRADUS_CHECK_AS(TypeError, dtype != ScalarType::Undefined, "empty: the dtype is undefined");
+  const size_t nbytes = static_cast<size_t>(numel) * element_size(dtype);
+  const bool embedded = nbytes <= kEmbeddedMax && device.is_cpu();
+  Tensor result(new_impl(embedded ? kDataOffset + nbytes : sizeof(TensorImpl), dtype, with_index(device)));
+  TensorImpl* t = result.impl();
+  attach_memory(t, nbytes, embedded);
+  t->geometry_.resize(static_cast<int>(sizes.size()));
+  int64_t* s = t->geometry_.sizes_data();
+  for (size_t i = 0; i < sizes.size(); ++i) s[i] = sizes[i];
+  if (format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve) [[likely]] {
+    int64_t* strides = t->geometry_.strides_data();
+    int64_t step = 1;
+    for (size_t d = sizes.size(); d-- > 0;) {
+      strides[d] = step;
+      step *= s[d] > 0 ? s[d] : 1;
+    }
+    t->numel_ = numel;
+    t->flags_ |= TensorImpl::kContiguous | TensorImpl::kDense;
+  } else {
+    dense_strides(sizes, format, t->geometry_.strides_data());
+    refresh_geometry(*t);
+  }
+  return result;
+}
+
+namespace {
+// Bytes that a geometry reaches from its storage's start, checked for overflow.
+size_t reach(IntArrayRef sizes, IntArrayRef strides, int64_t offset, ScalarType dtype, const char* op) {
+  int64_t last = offset;
+  bool overflow = offset < 0;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 0) return 0;
+    int64_t step;
+    overflow |= strides[d] < 0;
+    overflow |= __builtin_mul_overflow(sizes[d] - 1, strides[d], &step);
+    overflow |= __builtin_add_overflow(last, step, &last);
+  }
+  int64_t bytes = 0;
+  overflow |= __builtin_add_overflow(last, int64_t(1), &last);
+  overflow |= __builtin_mul_overflow(last, static_cast<int64_t>(element_size(dtype)), &bytes);
+  GRADUS_CHECK_AS(ValueError, !overflow, op, ": sizes ", sizes, ", strides ", strides, " and storage offset ", offset,
+                  " are negative or overflow");
+  return static_cast<size_t>(bytes);
+}
+}  // namespace
+
+Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, ScalarType dtype, Device device) {
+  GRADUS_CHECK(sizes.size() == strides.size(), "empty_strided: ", sizes.size(), " sizes and ", strides.size(),
+               " strides were given; expected as many of each");
+  checked_numel(sizes, dtype, "empty_strided");
+  const size_t nbytes = reach(sizes, strides, 0, dtype, "empty_strided");
+  const bool embedded = nbytes <= kEmbeddedMax && device.is_cpu();
+  Tensor result(new_impl(embedded ? kDataOffset + nbytes : sizeof(TensorImpl), dtype, with_index(device)));
+  TensorImpl* t = result.impl();
+  attach_memory(t, nbytes, embedded);
+  t->geometry_.set(sizes, strides);
+  refresh_geometry(*t);
+  return result;
+}
+
+Tensor empty_like(const Tensor& like, ScalarType dtype) {
+  const TensorImpl& t = *like.impl();
+  if (t.has(TensorImpl::kContiguous)) return empty(t.sizes(), dtype, t.device_);
+  if (t.has(TensorImpl::kDense)) return empty_strided(t.sizes(), t.strides(), dtype, t.device_);
+  // Dimensions keep their order in memory; gaps and overlaps go.
+  const IntArrayRef sizes = t.sizes();
+  DimVector order, strides(sizes.size());
+  for (size_t d = 0; d < sizes.size(); ++d) order.push_back(static_cast<int64_t>(sizes.size() - 1 - d));
+  for (size_t i = 1; i < order.size(); ++i) {
+    for (size_t j = i; j > 0; --j) {
+      const int64_t a = t.strides()[static_cast<size_t>(order[j - 1])], b = t.strides()[static_cast<size_t>(order[j])];
+      if (a == 0 || b == 0 || b >= a) break;  // an expanded dimension says nothing about the order
+      std::swap(order[j], order[j - 1]);
+    }
+  }
+  int64_t step = 1;
+  for (size_t i = 0; i < order.size(); ++i) {
+    strides[static_cast<size_t>(order[i])] = step;
+    step *= std::max<int64_t>(sizes[static_cast<size_t>(order[i])], 1);
+  }
+  return empty_strided(sizes, strides, dtype, t.device_);
+}
+
+namespace {
+TensorImpl* clone_header(const TensorImpl& t) {
+  TensorImpl* a = new_impl(sizeof(TensorImpl), t.dtype_, t.device_);
+  a->layout_ = t.layout_;
+  a->flags_ |= t.flags_ & (TensorImpl::kInference | TensorImpl::kPinned | TensorImpl::kWrappedNumber);
+  return a;
+}
+void place(TensorImpl* a, const TensorImpl& t, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
+  a->storage_offset_ = offset;
+  a->data_ = t.storage_ && t.storage_->data
+                 ? static_cast<char*>(t.storage_->data) + static_cast<size_t>(offset) * element_size(t.dtype_)
+                 : nullptr;
+  a->geometry_.set(sizes, strides);
+  refresh_geometry(*a);
+}
+}  // namespace
+
+Tensor alias(const Tensor& tensor, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
+  const TensorImpl& t = *tensor.impl();
+  Tensor result(clone_header(t));
+  TensorImpl* a = result.impl();
+  a->storage_ = t.storage_;
+  if (a->storage_) a->storage_->refs.fetch_add(1, std::memory_order_relaxed);
+  place(a, t, sizes, strides, offset);
+  return result;
+}
+
+Tensor alias(const Tensor& t) { return alias(t, t.sizes(), t.strides(), t.storage_offset()); }
+
+Tensor view_of(const Tensor& tensor, IntArrayRef sizes, IntArrayRef strides, int64_t offset, const char* maker) {
+  TensorImpl& t = *tensor.impl();
+  Tensor result(clone_header(t));
+  TensorImpl* v = result.impl();
+  TensorImpl* base = t.has(TensorImpl::kView) ? t.view_.base : &t;
+  base->retain();
+  v->view_.base = base;
+  v->view_.maker = maker;
+  v->flags_ |= TensorImpl::kView;
+  v->storage_ = t.storage_;
+  if (t.storage_) {
+    // The root's block keeps an embedded storage alive without a reference of ours.
+    if (base->has(TensorImpl::kEmbedded) && t.storage_ == embedded_storage(base)) {
+      v->flags_ |= TensorImpl::kBorrowed;
+    } else {
+      t.storage_->refs.fetch_add(1, std::memory_order_relaxed);
+    }
+    v->view_.version = t.storage_->version.load(std::memory_order_relaxed);
+  }
+  place(v, t, sizes, strides, offset);
+  return result;
+}
+
+Tensor from_storage(Storage storage, IntArrayRef sizes, IntArrayRef strides, int64_t offset, ScalarType dtype, Device device) {
+  checked_numel(sizes, dtype, "from_blob");
+  const size_t needed = reach(sizes, strides, offset, dtype, "from_blob");
+  GRADUS_CHECK(needed <= storage.nbytes(), "sizes ", sizes, ", strides ", strides, " and offset ", offset, " need ", needed,
+               " bytes; the storage has ", storage.nbytes());
+  Tensor result(new_impl(sizeof(TensorImpl), dtype, with_index(device)));
+  TensorImpl* t = result.impl();
+  t->storage_ = storage.release();
+  place(t, *t, sizes, strides, offset);
+  return result;
+}
+
+Tensor scalar_tensor(const Scalar& value, ScalarType dtype, Device device, bool wrapped) {
+  Tensor r = empty({}, dtype, device.is_meta() ? device : Device(kCPU));
+  if (wrapped) r.impl()->flags_ |= TensorImpl::kWrappedNumber;
+  if (device.is_meta()) return r;
+  void* p = r.data_ptr();
+  switch (dtype) {
+#define GRADUS_CASE(T, name) \
+  case ScalarType::name: { \
+    const T v = static_cast<T>(value.as_int()); \
+    std::memcpy(p, &v, sizeof v); \
+    break; \
+  }
+    GRADUS_CASE(uint8_t, Byte) GRADUS_CASE(int8_t, Char) GRADUS_CASE(int16_t, Short) GRADUS_CASE(int32_t, Int)
+    GRADUS_CASE(int64_t, Long) GRADUS_CASE(uint16_t, UInt16) GRADUS_CASE(uint32_t, UInt32) GRADUS_CASE(uint64_t, UInt64)
+#undef GRADUS_CASE
+#define GRADUS_CASE(T, name) \
+  case ScalarType::name: { \
+    const T v(static_cast<float>(value.as_double())); \
+    std::memcpy(p, &v, sizeof v); \
+    break; \
+  }
+    GRADUS_CASE(Half, Half) GRADUS_CASE(BFloat16, BFloat16) GRADUS_CASE(float, Float)
+    GRADUS_CASE(Float8_e4m3fn, Float8_e4m3fn) GRADUS_CASE(Float8_e5m2, Float8_e5m2)
+#undef GRADUS_CASE
+    case ScalarType::Double: *static_cast<double*>(p) = value.as_double(); break;
+    case ScalarType::Bool: *static_cast<bool*>(p) = value.isIntegral(true) ? value.as_int() != 0 : value.as_double() != 0; break;
+    case ScalarType::ComplexFloat: *static_cast<complex<float>*>(p) = complex<float>(value.as_complex()); break;
+    case ScalarType::ComplexDouble: *static_cast<complex<double>*>(p) = value.as_complex(); break;
+    default: GRADUS_CHECK_AS(TypeError, false, "a number cannot be stored as ", dtype);
+  }
+  return r;
+}
+
+void replace(TensorImpl& t, Storage storage, IntArrayRef sizes, IntArrayRef strides, int64_t offset, ScalarType dtype) {
+  StorageImpl* old = t.storage_;
+  const bool own_embedded = t.has(TensorImpl::kEmbedded) && old == embedded_storage(&t);
+  const bool borrowed = t.has(TensorImpl::kBorrowed);
+  t.storage_ = storage.release();
+  t.flags_ &= ~TensorImpl::kBorrowed;
+  t.dtype_ = dtype;
+  place(&t, t, sizes, strides, offset);
+  if (old && !own_embedded && !borrowed) release_storage(old);
+}
+
+void resize(const Tensor& tensor, IntArrayRef sizes, MemoryFormat format, const char* op) {
+  TensorImpl& t = *tensor.impl();
+  const int64_t numel = checked_numel(sizes, t.dtype_, op);
+  const size_t item = element_size(t.dtype_);
+  const size_t needed = numel ? (static_cast<size_t>(t.storage_offset_) + static_cast<size_t>(numel)) * item : 0;
+  DimVector strides(sizes.size()), kept(sizes);
+  dense_strides(sizes, format, strides.data());
+  if (!t.storage_ || needed > t.storage_->nbytes) {
+    GRADUS_CHECK(!t.storage_ || t.storage_->resizable, op, ": the tensor borrows memory of ", t.storage_->nbytes,
+                 " bytes and cannot grow to ", needed);
+    GRADUS_CHECK(!t.has(TensorImpl::kView), op, ": a view's memory cannot grow; shape ", tensor.sizes(), " was to become ", sizes);
+    Storage bigger = Storage::allocate(needed, t.device_);
+    if (t.storage_ && t.storage_->data && bigger.get()->data && t.device_.is_cpu()) {
+      std::memcpy(bigger.get()->data, t.storage_->data, t.storage_->nbytes);
+      bigger.get()->version.store(t.storage_->version.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    }
+    replace(t, std::move(bigger), kept, strides, t.storage_offset_, t.dtype_);
+    return;
+  }
+  t.geometry_.set(kept, strides);
+  refresh_geometry(t);
+}
+
+}  // namespace core
+
+Storage::Storage(const Storage& o) : impl_(o.impl_) {
+  if (impl_) impl_->refs.fetch_add(1, std::memory_order_relaxed);
+}
+Storage::~Storage() {
+  if (impl_) release_storage(impl_);
+}
+
+Storage Storage::allocate(size_t nbytes, Device device) {
+  Storage r(new_storage());
+  StorageImpl* s = r.impl_;
+  s->device = device;
+  if (!device.is_meta() && nbytes) {
+    s->data = device.is_cpu() ? core::cpu_allocate(nbytes) : get_allocator(device.type()).allocate(nbytes);
+  }
+  s->nbytes = nbytes;
+  return r;
+}
+
+Storage Storage::borrow(void* data, size_t nbytes, Device device, void (*deleter)(void*), void* context) {
+  Storage r(new_storage());
+  StorageImpl* s = r.impl_;
+  s->device = device;
+  s->data = data;
+  s->nbytes = nbytes;
+  s->resizable = false;
+  s->deleter = deleter;
+  s->context = context;
+  return r;
+}
+
+void Geometry::resize_slow(int n) {
+  drop();
+  ndim_ = 0;
+  if (n > kInline) {
+    heap_ = static_cast<int64_t*>(core::cpu_allocate(sizeof(int64_t) * 2 * static_cast<size_t>(n)));
+  }
+  ndim_ = n;
+}
+void Geometry::drop_slow() { core::cpu_free(heap_, sizeof(int64_t) * 2 * static_cast<size_t>(ndim_)); }
+
+namespace detail {
+
+void undefined_tensor(const char* what) {
+  throw Error(str(what, ": the tensor is undefined (default-constructed or moved from); expected one with data"));
+}
+void wrong_data_type(ScalarType is, ScalarType asked) {
+  throw Error(str("data_ptr: the tensor holds ", is, "; asked for ", asked, ". Convert it with to()"));
+}
+int64_t wrap_dim_slow(int64_t dim, int64_t ndim, const char* op) {
+  const int64_t n = ndim == 0 ? 1 : ndim;
+  GRADUS_CHECK_AS(IndexError, dim >= -n && dim < n, op, ": dim ", dim, " is out of range for a tensor of ", ndim,
+                  " dimensions; expected ", -n, "..", n - 1);
+  GRADUS_CHECK_AS(IndexError, ndim > 0 || op[0] != 's' || (std::strcmp(op, "size") != 0 && std::strcmp(op, "stride") != 0), op,
+                  ": dim ", dim, " was given; a 0-dim tensor has no dimensions");
+  return dim < 0 ? dim + n : dim;
+}
+bool is_contiguous_in(const TensorImpl& t, MemoryFormat format) {
+  if (format == MemoryFormat::Preserve || format == MemoryFormat::Contiguous) return t.has(TensorImpl::kContiguous);
+  const bool two = format == MemoryFormat::ChannelsLast;
+  if (t.dim() != (two ? 4 : 5)) return false;
+  return core::strides_match(t.sizes(), t.geometry_.strides_data(), two ? core::kOrder2d : core::kOrder3d, two ? 4 : 5);
+}
+
+}  // namespace detail
+
+Storage TensorBase::storage() const {
+  const TensorImpl& t = get("storage()");
+  if (!t.storage_) return Storage();
+  t.storage_->refs.fetch_add(1, std::memory_order_relaxed);
+  return Storage(t.storage_);
+}
+
+}  // namespace gradus::inline v0
