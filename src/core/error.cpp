@@ -26,33 +26,36 @@ void warn(const std::string& message) { warning_handler.load()(message); }
 
 namespace detail {
 
-void append(std::string& s, long v) { s.append(std::to_string(v)); }
-void append(std::string& s, long long v) { s.append(std::to_string(v)); }
-void append(std::string& s, unsigned long v) { s.append(std::to_string(v)); }
-void append(std::string& s, unsigned long long v) { s.append(std::to_string(v)); }
-void append(std::string& s, double v) {
+void append_text(std::string& s, long v) { s.append(std::to_string(v)); }
+void append_text(std::string& s, long long v) { s.append(std::to_string(v)); }
+void append_text(std::string& s, unsigned long v) { s.append(std::to_string(v)); }
+void append_text(std::string& s, unsigned long long v) { s.append(std::to_string(v)); }
+void append_text(std::string& s, double v) {
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", v);
   s.append(text);
-}
-void append(std::string& s, const Scalar& v) {
-  if (v.isBoolean()) {
-    append(s, v.as_int() != 0);
-  } else if (v.isIntegral(false)) {
-    append(s, static_cast<long long>(v.as_int()));
-  } else if (v.isComplex()) {
-    append(s, '(');
-    append(s, v.as_complex().re);
-    append(s, ", ");
-    append(s, v.as_complex().im);
-    append(s, ')');
-  } else {
-    append(s, v.as_double());
-  }
 }
 void scalar_does_not_fit(const Scalar& v, ScalarType t) {
   throw ValueError(str("Scalar: the value ", v, " cannot be represented as ", t));
 }
 
 }  // namespace detail
+
+void append_text(std::string& s, const Scalar& v) {
+  using detail::append_text;
+  if (v.isBoolean()) {
+    append_text(s, v.as_int() != 0);
+  } else if (v.isIntegral(false)) {
+    append_text(s, static_cast<long long>(v.as_int()));
+  } else if (v.isComplex()) {
+    append_text(s, '(');
+    append_text(s, v.as_complex().re);
+    append_text(s, ", ");
+    append_text(s, v.as_complex().im);
+    append_text(s, ')');
+  } else {
+    append_text(s, v.as_double());
+  }
+}
+
 }  // namespace gradus::inline v0

@@ -1,6 +1,7 @@
 // Making tensors without operators.
 #pragma once
 
+#include <gradus/core/small_vector.h>
 #include <gradus/core/tensor.h>
 
 namespace gradus::inline v0::core {

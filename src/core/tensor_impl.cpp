@@ -1,6 +1,7 @@
 // Making, sharing and freeing tensors.
 #include <gradus/core/tensor_impl.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 

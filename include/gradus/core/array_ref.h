@@ -138,18 +138,17 @@ class OptionalIntArrayRef {
   bool has_ = false;
 };
 
-namespace detail {
 /// "(2, 3)", as error messages show shapes.
 template <class T>
-void append(std::string& s, ArrayRef<T> v) {
+void append_text(std::string& s, ArrayRef<T> v) {
+  using detail::append_text;
   s.push_back('(');
   for (size_t i = 0; i < v.size(); ++i) {
     if (i) s.append(", ");
-    append(s, v[i]);
+    append_text(s, v[i]);
   }
   s.push_back(')');
 }
-}  // namespace detail
 
 }  // namespace v0
 }  // namespace gradus

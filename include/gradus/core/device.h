@@ -51,13 +51,13 @@ constexpr Layout kSparseCsr = Layout::SparseCsr;
 /// The order of a dense tensor's dimensions in memory, with libtorch's numbers.
 enum class MemoryFormat : int8_t { Contiguous = 0, Preserve = 1, ChannelsLast = 2, ChannelsLast3d = 3 };
 
+inline void append_text(std::string& s, const Device& d) { s.append(d.str()); }
 namespace detail {
-inline void append(std::string& s, const Device& d) { s.append(d.str()); }
 GRADUS_API const char* name(Layout layout);
 GRADUS_API const char* name(MemoryFormat format);
-inline void append(std::string& s, Layout v) { s.append(name(v)); }
-inline void append(std::string& s, MemoryFormat v) { s.append(name(v)); }
 }  // namespace detail
+inline void append_text(std::string& s, Layout v) { s.append(detail::name(v)); }
+inline void append_text(std::string& s, MemoryFormat v) { s.append(detail::name(v)); }
 
 }  // namespace v0
 }  // namespace gradus

@@ -68,30 +68,30 @@ GRADUS_API void warn(const std::string& message);
 
 namespace detail {
 // Messages are built without iostreams: this header is in every user's program.
-inline void append(std::string& s, std::string_view v) { s.append(v); }
-inline void append(std::string& s, const char* v) { s.append(v); }
-inline void append(std::string& s, const std::string& v) { s.append(v); }
-inline void append(std::string& s, char v) { s.push_back(v); }
-inline void append(std::string& s, bool v) { s.append(v ? "true" : "false"); }
-GRADUS_API void append(std::string& s, long v);
-GRADUS_API void append(std::string& s, long long v);
-GRADUS_API void append(std::string& s, unsigned long v);
-GRADUS_API void append(std::string& s, unsigned long long v);
-GRADUS_API void append(std::string& s, double v);
-inline void append(std::string& s, int v) { append(s, static_cast<long>(v)); }
-inline void append(std::string& s, unsigned v) { append(s, static_cast<unsigned long>(v)); }
-inline void append(std::string& s, short v) { append(s, static_cast<long>(v)); }
-inline void append(std::string& s, unsigned char v) { append(s, static_cast<unsigned long>(v)); }
-inline void append(std::string& s, signed char v) { append(s, static_cast<long>(v)); }
-inline void append(std::string& s, float v) { append(s, static_cast<double>(v)); }
+inline void append_text(std::string& s, std::string_view v) { s.append(v); }
+inline void append_text(std::string& s, const char* v) { s.append(v); }
+inline void append_text(std::string& s, const std::string& v) { s.append(v); }
+inline void append_text(std::string& s, char v) { s.push_back(v); }
+inline void append_text(std::string& s, bool v) { s.append(v ? "true" : "false"); }
+GRADUS_API void append_text(std::string& s, long v);
+GRADUS_API void append_text(std::string& s, long long v);
+GRADUS_API void append_text(std::string& s, unsigned long v);
+GRADUS_API void append_text(std::string& s, unsigned long long v);
+GRADUS_API void append_text(std::string& s, double v);
+inline void append_text(std::string& s, int v) { append_text(s, static_cast<long>(v)); }
+inline void append_text(std::string& s, unsigned v) { append_text(s, static_cast<unsigned long>(v)); }
+inline void append_text(std::string& s, short v) { append_text(s, static_cast<long>(v)); }
+inline void append_text(std::string& s, unsigned char v) { append_text(s, static_cast<unsigned long>(v)); }
+inline void append_text(std::string& s, signed char v) { append_text(s, static_cast<long>(v)); }
+inline void append_text(std::string& s, float v) { append_text(s, static_cast<double>(v)); }
 }  // namespace detail
 
 /// The arguments' texts, one after the other: str("dim ", 5, " of ", x.sizes()).
 template <class... Args>
 std::string str(const Args&... args) {
   std::string s;
-  using detail::append;
-  (append(s, args), ...);
+  using detail::append_text;
+  (append_text(s, args), ...);
   return s;
 }
 

@@ -70,8 +70,9 @@ class Scalar {
   Tag tag_;
 };
 
+GRADUS_API void append_text(std::string& s, const Scalar& v);
+
 namespace detail {
-GRADUS_API void append(std::string& s, const Scalar& v);
 [[noreturn]] GRADUS_API void scalar_does_not_fit(const Scalar& v, ScalarType t);
 template <class T>
 struct is_complex_type : std::false_type {};

@@ -235,10 +235,8 @@ GRADUS_MAP_TYPE(qint8, QInt8);
 GRADUS_MAP_TYPE(qint32, QInt32);
 #undef GRADUS_MAP_TYPE
 
-namespace detail {
-inline void append(std::string& s, ScalarType t) { s.append(to_string(t)); }
-inline void append(std::string& s, TypeMeta t) { s.append(to_string(t.toScalarType())); }
-}  // namespace detail
+inline void append_text(std::string& s, ScalarType t) { s.append(to_string(t)); }
+inline void append_text(std::string& s, TypeMeta t) { s.append(to_string(t.toScalarType())); }
 
 }  // namespace v0
 }  // namespace gradus
