@@ -5,6 +5,7 @@ One safetensors file per family: the calls as JSON in the header's metadata unde
 """
 
 import argparse
+import contextlib
 import itertools
 import pathlib
 import random
@@ -89,6 +90,16 @@ def elements(sample):
     return sum(t.numel() for t in tensors_in([sample.input, sample.args, sample.kwargs]))
 
 
+@contextlib.contextmanager
+def filled_memory():
+    """Uninitialised memory, which a few samples contain, is the same every time."""
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
 def drained(samples):
     """The samples up to the first that the database itself cannot make (some ask for integers that need gradients)."""
     result = []
@@ -99,6 +110,7 @@ def drained(samples):
     return result
 
 
+@filled_memory()
 def samples_of(entry, dtype, wanted):
     """The database's samples for gradients, then those it withholds from gradcheck, then its reference samples."""
     with_grad = dtype == torch.float64 and entry.supports_autograd
@@ -281,7 +293,9 @@ def walk_errors(recorder, entry):
     if entry.error_inputs_func is None:
         return
     seed_all(name)
-    for count, error in enumerate(entry.error_inputs("cpu")):
+    with filled_memory():
+        errors = list(entry.error_inputs("cpu"))
+    for count, error in enumerate(errors):
         sample = error.sample_input
         try:
             aten, args, kwargs = operators.aten_call(entry.name, (sample.input, *sample.args), sample.kwargs)
