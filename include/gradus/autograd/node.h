@@ -1,0 +1,120 @@
+// One recorded operator of the backward graph.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gradus/core/small_vector.h>
+#include <gradus/core/tensor.h>
+
+namespace gradus {
+inline namespace v0 {
+namespace autograd {
+
+using Variable = Tensor;
+using variable_list = std::vector<Tensor>;
+
+/// Points to input `input_nr` of `node`; the node that holds the edge owns one reference of it.
+struct Edge {
+  Node* node = nullptr;
+  uint32_t input_nr = 0;
+};
+
+/// The gradients of an operator's outputs, as its backward receives them. An output nobody used has an undefined one.
+class GradIn {
+ public:
+  GradIn(const Node& node, Tensor* grads) : node_(node), grads_(grads) {}
+  const Tensor& operator[](size_t i) const { return grads_[i]; }
+  bool defined(size_t i) const { return grads_[i].defined(); }
+  /// The gradient, or zeros of the output's shape where it is undefined.
+  Tensor or_zeros(size_t i) const;
+
+ private:
+  const Node& node_;
+  Tensor* grads_;
+};
+
+class SavedTensor;
+
+/// Where a backward puts the gradients of the operator's inputs.
+class GradOut {
+ public:
+  GradOut(Node& node, Tensor* grads) : node_(node), grads_(grads) {}
+  /// Whether input `i` wants a gradient.
+  bool needs(size_t i) const;
+  /// The gradient of input `i`; may be of a shape that input was broadcast to, and of another floating dtype: the engine
+  /// sums and casts it.
+  Tensor& operator[](size_t i) { return grads_[i]; }
+  /// A saved tensor's value. Throws Error where it was written in place since.
+  Tensor unpack(const SavedTensor& saved) const;
+  Node& node() const { return node_; }
+
+ private:
+  Node& node_;
+  Tensor* grads_;
+};
+
+/// What a node does, one constant per operator.
+struct NodeKind {
+  void (*apply)(Node&, const GradIn&, GradOut&);
+  void (*release)(Node&);  // destroys what was saved
+};
+
+struct NodeHooks;
+
+/// A node: edges to the inputs' nodes, a slot per output, saved values. One block of memory; counted.
+class GRADUS_API Node {
+ public:
+  /// libtorch's name for it: "AddBackward0", "torch::autograd::AccumulateGrad".
+  std::string name() const { return name_; }
+  size_t num_inputs() const { return num_outputs_; }   // in backward, the forward's outputs are the inputs
+  size_t num_outputs() const { return num_edges_; }
+  const Edge& next_edge(size_t i) const { return edges_[i]; }
+  /// The node behind input `i` of the operator; nullptr where that needs no gradient.
+  std::shared_ptr<Node> next_function(size_t i) const;
+  uint64_t sequence_nr() const { return sequence_; }
+
+  // --- for the library ---
+  struct Output {
+    Tensor buffer;  // the engine's: the gradient gathered so far
+    DimVector sizes;
+    ScalarType dtype = ScalarType::Undefined;
+    Device device;
+  };
+  struct EngineSlot {
+    uint64_t task = 0;
+    int32_t dependencies = 0;
+    bool needed = false;
+    int32_t capture = -1;  // of input 0..: first entry of the captures of this node
+    Tensor* buffers = nullptr;
+    size_t stride = 0;  // bytes from one buffer to the next
+    Tensor& buffer(size_t i) { return *reinterpret_cast<Tensor*>(reinterpret_cast<char*>(buffers) + i * stride); }
+  };
+
+  void retain() { refs_.fetch_add(1, std::memory_order_relaxed); }
+  void release();
+  void* payload() { return payload_; }
+
+  std::atomic<uint32_t> refs_{1};
+  uint32_t num_edges_ = 0;
+  uint32_t num_outputs_ = 0;
+  uint32_t block_bytes_ = 0;
+  const char* name_ = nullptr;
+  const NodeKind* kind_ = nullptr;
+  uint64_t sequence_ = 0;
+  Edge* edges_ = nullptr;
+  Output* outputs_ = nullptr;
+  void* payload_ = nullptr;
+  NodeHooks* hooks_ = nullptr;
+  EngineSlot slot_;
+  bool released_ = false;
+  Node* next_dead_ = nullptr;
+};
+
+inline bool GradOut::needs(size_t i) const { return node_.edges_[i].node != nullptr; }
+
+}  // namespace autograd
+}  // namespace v0
+}  // namespace gradus

@@ -1,0 +1,337 @@
+// The engine walks the recorded graph from the roots to the leaves, each node once, after all gradients for it have come
+// together: nodes count the edges that lead to them, and among the ready ones the youngest runs first.
+//
+//   Tensor w = ones({2}).requires_grad_();
+//   Tensor x = full({2}, 3.0);
+//   Tensor loss = (w * x).sum();     // sum -> mul -> w's accumulate node
+//   loss.backward();
+//   // w.grad() is now {3, 3}
+//
+// Counts and gradients lie in the nodes themselves; the one walk that may use them at a time owns `slots_in_use`. A walk
+// inside a walk, or one beside it on another thread, keeps the same things in a table of its own.
+#include "engine.h"
+
+#include <algorithm>
+#include <atomic>
+#include <unordered_map>
+
+#include <gradus/autograd/grad_mode.h>
+
+#include "../core/make_tensor.h"
+
+namespace gradus::inline v0::autograd {
+
+namespace {
+
+std::atomic<bool> slots_in_use{false};
+uint64_t last_task = 0;  // of the walk that owns the slots
+
+// Slots in the nodes.
+class InlineSlots {
+ public:
+  InlineSlots() : task_(++last_task) {}
+  Node::EngineSlot& operator()(Node* n) {
+    Node::EngineSlot& s = n->slot_;
+    if (s.task != task_) {
+      s.task = task_;
+      s.dependencies = 0;
+      s.needed = false;
+      s.capture = -1;
+      s.buffers = n->num_outputs_ ? &n->outputs_[0].buffer : nullptr;
+      s.stride = sizeof(Node::Output);
+      fresh_ = true;
+    } else {
+      fresh_ = false;
+    }
+    return s;
+  }
+  bool was_fresh() const { return fresh_; }
+  ~InlineSlots() { slots_in_use.store(false, std::memory_order_release); }
+
+ private:
+  uint64_t task_;
+  bool fresh_ = false;
+};
+
+// Slots in a table.
+class TableSlots {
+ public:
+  Node::EngineSlot& operator()(Node* n) {
+    auto [it, fresh] = table_.try_emplace(n);
+    fresh_ = fresh;
+    Entry& e = it->second;
+    if (fresh) {
+      e.buffers.resize(n->num_outputs_);
+      e.slot.buffers = e.buffers.data();
+      e.slot.stride = sizeof(Tensor);
+    }
+    return e.slot;
+  }
+  bool was_fresh() const { return fresh_; }
+
+ private:
+  struct Entry {
+    Node::EngineSlot slot;
+    std::vector<Tensor> buffers;
+  };
+  std::unordered_map<Node*, Entry> table_;
+  bool fresh_ = false;
+};
+
+struct GradModeScope {
+  explicit GradModeScope(bool on) : before(GradMode::is_enabled()) { GradMode::set_enabled(on); }
+  ~GradModeScope() { GradMode::set_enabled(before); }
+  bool before;
+};
+
+bool younger(const Node* a, const Node* b) { return a->sequence_ < b->sequence_; }
+
+template <class Slots>
+class Walk {
+ public:
+  Walk(ArrayRef<Edge> captures, const RunOptions& options) : captures_(captures), options_(options), results_(captures.size()) {}
+
+  variable_list run(ArrayRef<Edge> roots, variable_list& grads) {
+    for (size_t i = 0; i < roots.size(); ++i) count_from(roots[i].node);
+    mark_captures();
+    struct Clear {  // after an exception nodes must not keep gradients
+      Walk& w;
+      ~Clear() {
+        if (!w.finished_) w.clear_buffers();
+      }
+    } clear{*this};
+    for (size_t i = 0; i < roots.size(); ++i) {
+      fit_gradient(grads[i], roots[i].node->outputs_[roots[i].input_nr], "backward");
+      add_to(slots_(roots[i].node), roots[i].input_nr, std::move(grads[i]));
+    }
+    for (size_t i = 0; i < roots.size(); ++i) {
+      Node* n = roots[i].node;
+      if (slots_(n).dependencies == 0 && std::find(ready_.begin(), ready_.end(), n) == ready_.end()) push(n);
+    }
+    while (!ready_.empty()) {
+      std::pop_heap(ready_.begin(), ready_.end(), younger);
+      Node* n = ready_.back();
+      ready_.pop_back();
+      visit(n);
+    }
+    finished_ = true;
+    return std::move(results_);
+  }
+
+ private:
+  // Counts, for every node reachable, how many edges lead to it.
+  void count_from(Node* root) {
+    slots_(root);
+    if (!slots_.was_fresh()) return;
+    stack_.push_back(root);
+    all_.push_back(root);
+    while (!stack_.empty()) {
+      Node* n = stack_.back();
+      stack_.pop_back();
+      for (uint32_t i = 0; i < n->num_edges_; ++i) {
+        Node* next = n->edges_[i].node;
+        if (!next) continue;
+        Node::EngineSlot& s = slots_(next);
+        if (slots_.was_fresh()) {
+          stack_.push_back(next);
+          all_.push_back(next);
+        }
+        ++s.dependencies;
+      }
+    }
+  }
+
+  // With captures, only nodes on a way to one of them run.
+  void mark_captures() {
+    if (captures_.empty()) return;
+    for (size_t c = 0; c < captures_.size(); ++c) {
+      if (!captures_[c].node) continue;
+      Node::EngineSlot& s = slots_(captures_[c].node);
+      if (slots_.was_fresh()) continue;  // not reachable from the roots
+      s.needed = true;
+      s.capture = 0;
+    }
+    // Older nodes first: a node's edges lead to older ones or to leaves, so one pass settles it.
+    std::vector<Node*> order(all_.begin(), all_.end());
+    std::sort(order.begin(), order.end(), [](const Node* a, const Node* b) {
+      const bool la = a->sequence_ == UINT64_MAX, lb = b->sequence_ == UINT64_MAX;
+      return la != lb ? la : a->sequence_ < b->sequence_;
+    });
+    for (Node* n : order) {
+      Node::EngineSlot& s = slots_(n);
+      for (uint32_t i = 0; i < n->num_edges_ && !s.needed; ++i) {
+        Node* next = n->edges_[i].node;
+        if (next && slots_(next).needed) s.needed = true;
+      }
+    }
+  }
+
+  void push(Node* n) {
+    ready_.push_back(n);
+    std::push_heap(ready_.begin(), ready_.end(), younger);
+  }
+
+  void add_to(Node::EngineSlot& s, uint32_t nr, Tensor grad) {
+    if (!grad.defined()) return;
+    Tensor& sum = s.buffer(nr);
+    if (!sum.defined()) {
+      sum = std::move(grad);
+    } else if (!options_.create_graph && sole(sum)) {
+      sum.add_(grad);
+    } else if (!options_.create_graph && sole(grad)) {
+      grad.add_(sum);
+      sum = std::move(grad);
+    } else {
+      sum = sum.add(grad);
+    }
+  }
+
+  static bool sole(const Tensor& t) {
+    const TensorImpl* i = t.impl();
+    return i->counts_.load(std::memory_order_acquire) == TensorImpl::kSole && i->has(TensorImpl::kDense) && !i->has(TensorImpl::kView) &&
+           i->storage_ && i->storage_->refs.load(std::memory_order_acquire) == 1 && i->storage_->deleter == nullptr && !i->node_;
+  }
+
+  void run_hooks(Node* n, Tensor* grads) {
+    for (size_t h = 0; h < n->hooks_->hooks.size(); ++h) {
+      // A hook may remove itself or others: the entry is copied.
+      NodeHooks::Hook hook = n->hooks_->hooks[h];
+      Tensor& g = grads[hook.output];
+      if (!g.defined()) continue;
+      if (!hook.call) {
+        Tensor owner_grad = options_.create_graph || sole(g) ? g : g.clone();
+        if (core::try_retain(hook.retain_for)) {
+          Tensor owner(hook.retain_for);
+          if (owner.impl()->extra_) owner.impl()->extra_->retained_grad = owner_grad;
+        }
+        continue;
+      }
+      // What the hook writes in place must not reach another consumer of the same gradient.
+      if (!options_.create_graph && !sole(g)) g = g.clone();
+      Tensor replacement = hook.call(g);
+      if (replacement.defined()) {
+        GRADUS_CHECK(replacement.sizes() == g.sizes(), "hook of ", n->name_, ": it returned a gradient of shape ", replacement.sizes(),
+                     "; expected ", g.sizes());
+        g = replacement;
+      }
+    }
+  }
+
+  void visit(Node* n) {
+    Node::EngineSlot& slot = slots_(n);
+    constexpr size_t kInline = 4;
+    Tensor in_inline[kInline], out_inline[kInline];
+    std::vector<Tensor> in_heap, out_heap;
+    Tensor *in = in_inline, *out = out_inline;
+    if (n->num_outputs_ > kInline) in_heap.resize(n->num_outputs_), in = in_heap.data();
+    if (n->num_edges_ > kInline) out_heap.resize(n->num_edges_), out = out_heap.data();
+    bool any = false;
+    for (uint32_t i = 0; i < n->num_outputs_; ++i) {
+      in[i].swap(slot.buffer(i));
+      any |= in[i].defined();
+    }
+    if (n->hooks_ && any) [[unlikely]] run_hooks(n, in);
+    if (!captures_.empty()) [[unlikely]] {
+      if (slot.capture >= 0) {
+        for (size_t c = 0; c < captures_.size(); ++c) {
+          if (captures_[c].node == n) results_[c] = in[captures_[c].input_nr];
+        }
+      }
+    }
+    const bool wanted = captures_.empty() || slot.needed;
+    if (n->sequence_ == UINT64_MAX && n->num_edges_ == 0) {
+      if (options_.accumulate && wanted && any) accumulate_into(n, std::move(in[0]), options_.create_graph);
+      return;
+    }
+    if (wanted && any && leads_on(n)) {
+      GRADUS_CHECK(!n->released_, n->name_,
+                   ": backward ran through this graph before and its saved tensors are freed; pass retain_graph=true to the first backward");
+      GradIn grad_in(*n, in);
+      GradOut grad_out(*n, out);
+      n->kind_->apply(*n, grad_in, grad_out);
+      if (!options_.keep_graph && n->kind_->release) {
+        n->kind_->release(*n);
+        n->released_ = true;
+      }
+    }
+    for (uint32_t i = 0; i < n->num_edges_; ++i) {
+      const Edge& e = n->edges_[i];
+      if (!e.node) continue;
+      Node::EngineSlot& s = slots_(e.node);
+      if (out[i].defined()) {
+        fit_gradient(out[i], e.node->outputs_[e.input_nr], n->name_);
+        add_to(s, e.input_nr, std::move(out[i]));
+      }
+      if (--s.dependencies == 0) push(e.node);
+    }
+  }
+
+  // A captured node at the end of all needed ways need not run itself.
+  bool leads_on(Node* n) {
+    if (captures_.empty()) return true;
+    for (uint32_t i = 0; i < n->num_edges_; ++i) {
+      Node* next = n->edges_[i].node;
+      if (next && slots_(next).needed) return true;
+    }
+    return false;
+  }
+
+  void clear_buffers() {
+    for (Node* n : all_) {
+      Node::EngineSlot& s = slots_(n);
+      for (uint32_t i = 0; i < n->num_outputs_; ++i) s.buffer(i).reset();
+    }
+  }
+
+  Slots slots_;
+  ArrayRef<Edge> captures_;
+  RunOptions options_;
+  variable_list results_;
+  SmallVector<Node*, 32> stack_, all_;
+  std::vector<Node*> ready_;
+  bool finished_ = false;
+};
+
+Tensor sum_to(Tensor grad, IntArrayRef sizes) {
+  DimVector dims;
+  const int64_t lead = grad.dim() - static_cast<int64_t>(sizes.size());
+  for (int64_t d = 0; d < grad.dim(); ++d) {
+    if (d < lead || (sizes[static_cast<size_t>(d - lead)] == 1 && grad.size(d) != 1)) dims.push_back(d);
+  }
+  if (!dims.empty()) grad = grad.sum(IntArrayRef(dims), /*keepdim=*/true);
+  return lead > 0 ? grad.reshape(sizes) : grad;
+}
+
+bool can_sum_to(IntArrayRef from, IntArrayRef to) {
+  if (from.size() < to.size()) return false;
+  const size_t lead = from.size() - to.size();
+  for (size_t d = 0; d < to.size(); ++d) {
+    if (to[d] != 1 && to[d] != from[lead + d]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void fit_gradient(Tensor& grad, const Node::Output& output, const char* who) {
+  const IntArrayRef expected(output.sizes);
+  if (grad.dtype() == output.dtype && grad.sizes() == expected) [[likely]] return;
+  if (grad.sizes() != expected) {
+    GRADUS_CHECK(can_sum_to(grad.sizes(), expected), who, ": a gradient of shape ", grad.sizes(), " was given for a result of shape ", expected,
+                 "; expected the same shape, or one that broadcasting made of it");
+    grad = sum_to(grad, expected);
+  }
+  if (grad.scalar_type() != output.dtype) grad = grad.to(output.dtype);
+}
+
+variable_list run_backward(ArrayRef<Edge> roots, variable_list grads, ArrayRef<Edge> captures, const RunOptions& options) {
+  GradModeScope scope(options.create_graph);
+  if (!slots_in_use.exchange(true, std::memory_order_acquire)) {
+    Walk<InlineSlots> walk(captures, options);
+    return walk.run(roots, grads);
+  }
+  Walk<TableSlots> walk(captures, options);
+  return walk.run(roots, grads);
+}
+
+}  // namespace gradus::inline v0::autograd

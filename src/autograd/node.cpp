@@ -1,0 +1,151 @@
+// Graph nodes: memory, saved tensors, release without recursion.
+#include <gradus/autograd/node.h>
+
+#include "../core/autograd_hooks.h"
+#include "../core/make_tensor.h"
+#include "node_factory.h"
+
+namespace gradus::inline v0::autograd {
+
+namespace {
+
+constexpr size_t round16(size_t n) { return (n + 15) & ~size_t(15); }
+
+void destroy_node(Node* n) noexcept {
+  if (!n->released_ && n->kind_->release) n->kind_->release(*n);
+  delete n->hooks_;
+  for (uint32_t i = 0; i < n->num_edges_; ++i) {
+    if (Node* next = n->edges_[i].node) release_node(next);
+  }
+  for (uint32_t i = 0; i < n->num_outputs_; ++i) n->outputs_[i].~Output();
+  const size_t bytes = n->block_bytes_;
+  core::cpu_free(n, bytes);
+}
+
+// A graph can be a million nodes deep: a node that dies while another is being destroyed waits in a list instead of
+// recursing. Saved tensors reach other nodes too, so the list hangs on the thread, not on the caller.
+void drain(Node* n) noexcept {
+  core::ThreadState& t = core::tls;
+  if (t.draining_graph) {
+    n->next_dead_ = static_cast<Node*>(t.dead_nodes);
+    t.dead_nodes = n;
+    return;
+  }
+  t.draining_graph = true;
+  destroy_node(n);
+  while (auto* next = static_cast<Node*>(t.dead_nodes)) {
+    t.dead_nodes = next->next_dead_;
+    destroy_node(next);
+  }
+  t.draining_graph = false;
+}
+
+}  // namespace
+
+void release_node(Node* n) noexcept {
+  if (n->refs_.load(std::memory_order_acquire) == 1 || n->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) drain(n);
+}
+
+void Node::release() { release_node(this); }
+
+void delete_extra(TensorExtra* extra) noexcept { delete extra; }
+
+NodeHooks::~NodeHooks() {
+  for (Hook& h : hooks) {
+    if (h.retain_for) core::unhold(h.retain_for);
+  }
+}
+
+std::shared_ptr<Node> Node::next_function(size_t i) const {
+  GRADUS_CHECK_AS(IndexError, i < num_edges_, "next_function: index ", i, " is out of range; ", name_, " has ", num_edges_, " edges");
+  Node* n = edges_[i].node;
+  if (!n) return nullptr;
+  n->retain();
+  return std::shared_ptr<Node>(n, [](Node* p) { release_node(p); });
+}
+
+Node* allocate_node(const char* name, const NodeKind* kind, size_t payload_bytes, size_t edges, size_t outputs) {
+  const size_t payload_at = round16(sizeof(Node));
+  const size_t edges_at = payload_at + round16(payload_bytes);
+  const size_t outputs_at = edges_at + round16(edges * sizeof(Edge));
+  const size_t bytes = outputs_at + outputs * sizeof(Node::Output);
+  GRADUS_CHECK(bytes < UINT32_MAX, name, ": ", edges, " inputs and ", outputs, " outputs are too many for one operator");
+  char* block = static_cast<char*>(core::cpu_allocate(bytes));
+  Node* n = new (block) Node;
+  n->block_bytes_ = static_cast<uint32_t>(bytes);
+  n->name_ = name;
+  n->kind_ = kind;
+  n->payload_ = block + payload_at;
+  n->num_edges_ = static_cast<uint32_t>(edges);
+  n->num_outputs_ = static_cast<uint32_t>(outputs);
+  n->edges_ = reinterpret_cast<Edge*>(block + edges_at);
+  for (size_t i = 0; i < edges; ++i) new (n->edges_ + i) Edge;
+  n->outputs_ = reinterpret_cast<Node::Output*>(block + outputs_at);
+  for (size_t i = 0; i < outputs; ++i) new (n->outputs_ + i) Node::Output;
+  return n;
+}
+
+Tensor GradIn::or_zeros(size_t i) const {
+  if (grads_[i].defined()) return grads_[i];
+  const Node::Output& o = node_.outputs_[i];
+  Tensor z = core::empty(o.sizes, o.dtype, o.device);
+  z.zero_();
+  return z;
+}
+
+Tensor GradOut::unpack(const SavedTensor& saved) const { return saved.unpack(node_); }
+
+SavedTensor::SavedTensor(TensorImpl* t, int16_t edge) : impl_(t), edge_(edge) {
+  core::hold(impl_);
+  GRADUS_CHECK(!t->has(TensorImpl::kInference),
+               "an inference tensor cannot be saved for backward; clone() it outside InferenceMode to get a normal one");
+  if (t->storage_) version_ = t->storage_->version.load(std::memory_order_relaxed);
+}
+
+SavedTensor SavedTensor::output(const Tensor& t, uint16_t output_nr) {
+  // Without its grad_fn, which would be a cycle.
+  Tensor bare = core::alias(t);
+  SavedTensor s(bare.impl(), kOutputEdge);
+  s.output_nr_ = output_nr;
+  return s;
+}
+
+namespace {
+[[noreturn, gnu::cold]] void written_since(const Node& node, const TensorImpl& t, uint32_t saved_version) {
+  const char* writer = t.storage_->last_writer;
+  throw Error(str(node.name_, ": a tensor of shape ", t.sizes(), " and type ", t.dtype_, " that was saved for backward by ", node.name_,
+                  " has been modified by an inplace operation since (the last writer was ", writer ? writer : "unknown",
+                  "): it is at version ", t.storage_->version.load(std::memory_order_relaxed), "; expected version ", saved_version,
+                  ". Write into a clone() instead"));
+}
+}  // namespace
+
+Tensor SavedTensor::unpack(Node& node) const {
+  if (!impl_) return Tensor();
+  TensorImpl* t = impl_;
+  if (t->storage_ && t->storage_->version.load(std::memory_order_relaxed) != version_) [[unlikely]] written_since(node, *t, version_);
+  // The tensor itself where its users still hold it with the history it had; else one over the same memory.
+  const bool is_output = edge_ == kOutputEdge;
+  Node* history = is_output ? (grad_mode_enabled() ? &node : nullptr) : edge_ >= 0 ? node.edges_[edge_].node : nullptr;
+  if (!is_output && core::try_retain(t)) {
+    Tensor self(t);
+    if (t->node_ == history || !grad_mode_enabled() || (!history && !requires_grad(t))) return self;
+  }
+  core::hold(t);
+  struct Unhold {
+    TensorImpl* t;
+    ~Unhold() { core::unhold(t); }
+  } guard{t};
+  // alias() reads the held block only; a handle is lent to it without a reference.
+  Tensor lent(t);
+  Tensor bare = core::alias(lent);
+  lent.unsafeReleaseTensorImpl();
+  if (history && grad_mode_enabled()) {
+    history->retain();
+    set_history(bare, history, is_output ? output_nr_ : node.edges_[edge_].input_nr);
+    if (history->sequence_ == UINT64_MAX) bare.impl()->flags_ |= TensorImpl::kLeafNode;
+  }
+  return bare;
+}
+
+}  // namespace gradus::inline v0::autograd

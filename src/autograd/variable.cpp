@@ -1,0 +1,373 @@
+// A tensor's autograd state: leaves and their grads, hooks, backward() and grad().
+#include <gradus/autograd/autograd.h>
+
+#include <algorithm>
+
+#include "../core/autograd_hooks.h"
+#include "../core/make_tensor.h"
+#include "engine.h"
+#include "recording.h"
+
+namespace gradus::inline v0 {
+
+bool GradMode::is_enabled() { return grad_mode_enabled(); }
+void GradMode::set_enabled(bool enabled) {
+  core::tls.flags = enabled ? core::tls.flags | core::kGradMode : core::tls.flags & ~uint32_t(core::kGradMode);
+}
+InferenceMode::InferenceMode(bool enabled) : before_(core::tls.flags) {
+  constexpr uint32_t kBoth = core::kGradMode | core::kInferenceMode;
+  core::tls.flags = (core::tls.flags & ~kBoth) | (enabled ? core::kInferenceMode : core::kGradMode);
+}
+InferenceMode::~InferenceMode() {
+  constexpr uint32_t kBoth = core::kGradMode | core::kInferenceMode;
+  core::tls.flags = (core::tls.flags & ~kBoth) | (before_ & kBoth);
+}
+bool InferenceMode::is_enabled() { return (core::tls.flags & core::kInferenceMode) != 0; }
+
+namespace autograd {
+
+namespace {
+
+// The payload of a leaf's node.
+struct Leaf {
+  Tensor grad;
+  std::atomic<bool> busy{false};  // backward passes on several threads may reach one leaf
+};
+
+void leaf_apply(Node&, const GradIn&, GradOut&) {}
+void leaf_release(Node& n) { static_cast<Leaf*>(n.payload_)->~Leaf(); }
+constexpr NodeKind kLeafKind{&leaf_apply, &leaf_release};
+constexpr const char* kLeafName = "torch::autograd::AccumulateGrad";
+
+struct SpinLock {
+  explicit SpinLock(std::atomic<bool>& b) : busy(b) {
+    while (busy.exchange(true, std::memory_order_acquire)) {
+    }
+  }
+  ~SpinLock() { busy.store(false, std::memory_order_release); }
+  std::atomic<bool>& busy;
+};
+
+// May this gradient become the leaf's own, without a copy?
+bool stealable(const Tensor& g, const Node::Output& leaf) {
+  const TensorImpl* t = g.impl();
+  return t->counts_.load(std::memory_order_acquire) == TensorImpl::kSole && t->has(TensorImpl::kDense) && !t->has(TensorImpl::kView) &&
+         t->storage_ && t->storage_->refs.load(std::memory_order_acquire) == 1 && t->storage_->deleter == nullptr &&
+         IntArrayRef(leaf.sizes) == t->sizes();
+}
+
+}  // namespace
+
+void out_form_requires_grad(const char* what) {
+  throw Error(str("functions with ", what, " arguments do not support automatic differentiation, but one of the arguments requires grad; "
+              "use the form that returns its result, or NoGradGuard"));
+}
+void stop_saving_overwritten_self() { throw std::logic_error("an in-place operator saves its overwritten self: keep_self() is missing"); }
+Tensor inplace_copy_of(const Tensor& t) {
+  NoGradGuard guard;
+  return t.clone();
+}
+
+void finish_outputs(Node* n, const Tensor* const* outs, size_t count) {
+  bool used = false;
+  for (size_t i = 0; i < count; ++i) {
+    const Tensor& out = *outs[i];
+    if (!out.defined()) continue;
+    describe_output(n, static_cast<uint32_t>(i), *out.impl());
+    if (!is_differentiable(out.scalar_type())) continue;
+    if (used) n->retain();
+    used = true;
+    set_history(out, n, static_cast<uint32_t>(i));
+  }
+  if (!used) n->release();
+}
+
+ListRecorder::ListRecorder(const ops::Dest* dest, TensorList inputs) : inputs_(inputs) {
+  if (!grad_mode_enabled()) return;
+  for (const Tensor& t : inputs) active_ |= requires_grad(t.impl());
+  if (dest && dest->is_out() && (active_ || requires_grad(dest->target(0).impl()))) out_form_requires_grad("out=");
+}
+
+Node* accumulate_node(TensorImpl* t) {
+  if (!t->node_) {
+    Node* n = allocate_node(kLeafName, &kLeafKind, sizeof(Leaf), 0, 1);
+    new (n->payload_) Leaf;
+    n->sequence_ = UINT64_MAX;
+    describe_output(n, 0, *t);
+    t->node_ = n;
+    t->flags_ |= TensorImpl::kLeafNode;
+  }
+  return t->node_;
+}
+
+Tensor& accumulated_grad(Node* n) { return static_cast<Leaf*>(n->payload_)->grad; }
+
+void accumulate_into(Node* n, Tensor g, bool create_graph) {
+  auto& leaf = *static_cast<Leaf*>(n->payload_);
+  SpinLock lock(leaf.busy);
+  if (!leaf.grad.defined()) {
+    leaf.grad = create_graph ? g : stealable(g, n->outputs_[0]) ? std::move(g) : g.clone();
+  } else if (create_graph) {
+    leaf.grad = leaf.grad.add(g);
+  } else {
+    leaf.grad.add_(g);
+  }
+}
+
+Edge gradient_edge(TensorImpl* t) {
+  if (!t || !requires_grad(t)) return {};
+  if (t->has(TensorImpl::kView)) refresh_view(t);
+  if (!t->node_) {
+    if (!t->has(TensorImpl::kRequiresGrad)) return {};  // a view made without recording: a leaf of its own
+    accumulate_node(t);
+  }
+  t->node_->retain();
+  return {t->node_, t->has(TensorImpl::kLeafNode) ? 0 : t->output_nr_};
+}
+
+void set_history(const Tensor& out, Node* node, uint32_t nr) {
+  TensorImpl* t = out.impl();
+  if (t->node_) release_node(t->node_);
+  t->node_ = node;
+  t->output_nr_ = nr;
+  t->flags_ = (t->flags_ & ~uint32_t(TensorImpl::kLeafNode)) | TensorImpl::kRequiresGrad;
+}
+
+}  // namespace autograd
+
+// --- Tensor ---
+
+using autograd::Node;
+using autograd::NodeHooks;
+using autograd::TensorExtra;
+
+bool Tensor::requires_grad() const { return autograd::requires_grad(&get("requires_grad()")); }
+
+bool Tensor::is_leaf() const {
+  TensorImpl& t = get("is_leaf()");
+  if (t.has(TensorImpl::kView) && autograd::requires_grad(&t)) autograd::refresh_view(&t);
+  return t.node_ == nullptr || t.has(TensorImpl::kLeafNode);
+}
+
+const Tensor& Tensor::set_requires_grad(bool value) const {
+  TensorImpl& t = get("requires_grad_()");
+  if (value) {
+    GRADUS_CHECK(is_differentiable(t.dtype_), "requires_grad_: a tensor of type ", t.dtype_,
+                 " cannot have a gradient; expected a floating or complex type");
+    GRADUS_CHECK(!t.has(TensorImpl::kInference) || InferenceMode::is_enabled(),
+                 "requires_grad_: an inference tensor cannot require a gradient outside InferenceMode; clone() it first");
+    if (is_leaf()) {
+      t.flags_ |= TensorImpl::kRequiresGrad;
+      autograd::accumulate_node(&t);
+    }
+  } else {
+    GRADUS_CHECK(is_leaf(), "requires_grad_: only a leaf's flag can be cleared; this tensor was made by ", t.node_ ? t.node_->name() : "",
+                 ": use detach()");
+    t.flags_ &= ~uint32_t(TensorImpl::kRequiresGrad);
+  }
+  return *this;
+}
+
+namespace {
+const Tensor& no_tensor() {
+  static const Tensor none;
+  return none;
+}
+TensorExtra& extra_of(TensorImpl& t) {
+  if (!t.extra_) t.extra_ = new TensorExtra;
+  return *t.extra_;
+}
+}  // namespace
+
+const Tensor& Tensor::grad() const {
+  TensorImpl& t = get("grad()");
+  if (t.has(TensorImpl::kLeafNode)) return autograd::accumulated_grad(t.node_);
+  return t.extra_ ? t.extra_->retained_grad : no_tensor();
+}
+
+Tensor& Tensor::mutable_grad() const {
+  TensorImpl& t = get("mutable_grad()");
+  if (is_leaf()) return autograd::accumulated_grad(autograd::accumulate_node(&t));
+  return extra_of(t).retained_grad;
+}
+
+std::shared_ptr<Node> Tensor::grad_fn() const {
+  TensorImpl& t = get("grad_fn()");
+  if (is_leaf()) return nullptr;
+  t.node_->retain();
+  return std::shared_ptr<Node>(t.node_, [](Node* n) { n->release(); });
+}
+
+void Tensor::retain_grad() const {
+  TensorImpl& t = get("retain_grad()");
+  GRADUS_CHECK(requires_grad(), "retain_grad: the tensor does not require a gradient");
+  if (is_leaf() || (t.extra_ && t.extra_->retains_grad)) return;
+  extra_of(t).retains_grad = true;
+  NodeHooks::Hook hook{0, t.output_nr_, {}, &t};
+  core::hold(&t);
+  if (!t.node_->hooks_) t.node_->hooks_ = new NodeHooks;
+  hook.number = t.node_->hooks_->next_number++;
+  t.node_->hooks_->hooks.push_back(hook);
+}
+
+bool Tensor::retains_grad() const {
+  const TensorImpl& t = get("retains_grad()");
+  return t.extra_ && t.extra_->retains_grad;
+}
+
+unsigned Tensor::add_hook(std::function<Tensor(const Tensor&)> hook) const {
+  TensorImpl& t = get("register_hook()");
+  GRADUS_CHECK(requires_grad(), "register_hook: the tensor does not require a gradient, so the hook would never run");
+  Node* n = is_leaf() ? autograd::accumulate_node(&t) : t.node_;
+  if (!n->hooks_) n->hooks_ = new NodeHooks;
+  const unsigned number = n->hooks_->next_number++;
+  n->hooks_->hooks.push_back({number, t.has(TensorImpl::kLeafNode) ? 0 : t.output_nr_, std::move(hook), nullptr});
+  return number;
+}
+
+void Tensor::remove_hook(unsigned number) const {
+  TensorImpl& t = get("remove_hook()");
+  NodeHooks* hooks = t.node_ ? t.node_->hooks_ : nullptr;
+  size_t found = 0;
+  if (hooks) {
+    auto it = std::find_if(hooks->hooks.begin(), hooks->hooks.end(), [&](const auto& h) { return h.number == number; });
+    if (it != hooks->hooks.end()) {
+      hooks->hooks.erase(it);
+      found = 1;
+    }
+  }
+  GRADUS_CHECK_AS(IndexError, found == 1, "remove_hook: the tensor has no hook number ", number);
+}
+
+Tensor Tensor::_base() const {
+  const TensorImpl& t = get("_base()");
+  GRADUS_CHECK(t.has(TensorImpl::kView), "_base: the tensor is not a view");
+  t.view_.base->retain();
+  return Tensor(t.view_.base);
+}
+
+const std::string& Tensor::name() const {
+  static const std::string none;
+  const TensorImpl& t = get("name()");
+  return t.extra_ ? t.extra_->name : none;
+}
+
+Tensor Tensor::data() const {
+  get("data()");
+  return core::alias(*this);
+}
+
+void Tensor::set_data(const Tensor& other) const {
+  TensorImpl& t = get("set_data()");
+  GRADUS_CHECK(other.defined(), "set_data: the new data is undefined; expected a tensor");
+  GRADUS_CHECK(is_leaf(), "set_data: only a leaf's data can be replaced");
+  GRADUS_CHECK_AS(TypeError, !requires_grad() || is_differentiable(other.scalar_type()), "set_data: data of type ", other.dtype(),
+                  " cannot replace that of a tensor which requires a gradient");
+  // Whoever saved the old contents must notice.
+  const uint32_t version = t.storage_ ? t.storage_->version.load(std::memory_order_relaxed) : 0;
+  Storage storage = other.storage();
+  core::replace(t, storage, DimVector(other.sizes()), DimVector(other.strides()), other.storage_offset(), other.scalar_type());
+  t.device_ = other.device();
+  if (t.storage_) {
+    t.storage_->version.store(std::max(version, t.storage_->version.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+    t.storage_->bump("set_data");
+  }
+  if (t.has(TensorImpl::kLeafNode)) autograd::describe_output(t.node_, 0, t);
+}
+
+void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, bool create_graph,
+                      std::optional<TensorList> inputs) const {
+  get("backward()");
+  autograd::variable_list grads, in;
+  if (gradient.defined()) grads.push_back(gradient);
+  if (inputs) {
+    GRADUS_CHECK(!inputs->empty(), "backward: the list of inputs is empty; leave it out to reach all leaves");
+    in = inputs->vec();
+  }
+  autograd::backward({*this}, grads, retain_graph, create_graph, in);
+}
+
+namespace autograd {
+
+namespace {
+
+// Roots and their gradients, checked.
+void prepare_roots(const char* op, const variable_list& tensors, const variable_list& grads, std::vector<Edge>& roots,
+                   variable_list& root_grads, bool create_graph) {
+  GRADUS_CHECK(!tensors.empty(), op, ": the list of tensors is empty; expected at least one");
+  GRADUS_CHECK(grads.empty() || grads.size() == tensors.size(), op, ": ", tensors.size(), " tensors and ", grads.size(),
+               " gradients were given; expected as many of each");
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& t = tensors[i];
+    GRADUS_CHECK(t.defined(), op, ": tensor ", i, " is undefined");
+    GRADUS_CHECK(t.requires_grad(), op, ": element ", i, " of tensors does not require grad and does not have a grad_fn");
+    Tensor g = grads.empty() ? Tensor() : grads[i];
+    if (!g.defined()) {
+      GRADUS_CHECK(t.numel() == 1, op, ": grad can be implicitly created only for scalar outputs; the tensor has shape ", t.sizes(),
+                   ": pass a gradient");
+      g = core::scalar_tensor(1, t.scalar_type(), t.device(), false);
+      if (t.dim() > 0) g = g.expand(t.sizes());
+    } else {
+      GRADUS_CHECK(g.sizes() == t.sizes(), op, ": a gradient of shape ", g.sizes(), " was given for a tensor of shape ", t.sizes(),
+                   "; expected equal shapes");
+      GRADUS_CHECK_AS(TypeError, g.is_complex() == t.is_complex() && is_differentiable(g.scalar_type()), op, ": a gradient of type ", g.dtype(),
+                      " was given for a tensor of type ", t.dtype());
+      if (!create_graph && g.requires_grad()) g = g.detach();
+    }
+    Edge e = gradient_edge(t.impl());
+    GRADUS_CHECK(e.node, op, ": element ", i, " of tensors does not require grad and does not have a grad_fn");
+    roots.push_back(e);
+    root_grads.push_back(std::move(g));
+  }
+}
+
+struct EdgeList {
+  std::vector<Edge> edges;
+  ~EdgeList() {
+    for (Edge& e : edges) {
+      if (e.node) e.node->release();
+    }
+  }
+};
+
+}  // namespace
+
+void backward(const variable_list& tensors, const variable_list& grad_tensors, std::optional<bool> retain_graph, bool create_graph,
+              const variable_list& inputs) {
+  EdgeList roots, captures;
+  variable_list grads;
+  prepare_roots("backward", tensors, grad_tensors, roots.edges, grads, create_graph);
+  RunOptions options{retain_graph.value_or(create_graph), create_graph, inputs.empty()};
+  for (const Tensor& t : inputs) {
+    GRADUS_CHECK(t.defined() && t.requires_grad(), "backward: one of the inputs does not require grad");
+    captures.edges.push_back(gradient_edge(t.impl()));
+  }
+  variable_list captured = run_backward(roots.edges, std::move(grads), captures.edges, options);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!captured[i].defined()) continue;
+    Tensor& sum = inputs[i].mutable_grad();
+    sum = sum.defined() ? sum.add(captured[i]) : captured[i];
+  }
+}
+
+variable_list grad(const variable_list& outputs, const variable_list& inputs, const variable_list& grad_outputs,
+                   std::optional<bool> retain_graph, bool create_graph, bool allow_unused) {
+  EdgeList roots, captures;
+  variable_list grads;
+  GRADUS_CHECK(!inputs.empty(), "grad: the list of inputs is empty; expected at least one");
+  prepare_roots("grad", outputs, grad_outputs, roots.edges, grads, create_graph);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    GRADUS_CHECK(inputs[i].defined() && inputs[i].requires_grad(), "grad: input ", i, " does not require grad");
+    captures.edges.push_back(gradient_edge(inputs[i].impl()));
+  }
+  variable_list result =
+      run_backward(roots.edges, std::move(grads), captures.edges, {retain_graph.value_or(create_graph), create_graph, false});
+  for (size_t i = 0; i < result.size(); ++i) {
+    GRADUS_CHECK(allow_unused || result[i].defined(), "grad: input ", i,
+                 " was not used in the graph; pass allow_unused=true to get an undefined gradient for it");
+  }
+  return result;
+}
+
+}  // namespace autograd
+}  // namespace gradus::inline v0

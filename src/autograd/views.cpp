@@ -1,0 +1,186 @@
+// Views and in-place writes. Note [Views]: a view knows its root; both share one version. When something was written in
+// place through either, the root's history is the truth and a view's grad_fn is made again from it, as a strided view of it.
+#include "recording.h"
+
+#include <algorithm>
+
+#include <gradus/ops/ops.h>
+
+#include "../core/autograd_hooks.h"
+
+namespace gradus::inline v0::autograd {
+
+Tensor as_strided_backward(const Tensor& grad, const ViewGeometry& root, const ViewGeometry& view) {
+  // On a flat stand-in for the storage, from the lowest offset that either reaches.
+  const int64_t start = std::min(root.offset, view.offset);
+  auto end_of = [](const ViewGeometry& g) {
+    int64_t last = g.offset;
+    for (size_t d = 0; d < g.sizes.size(); ++d) last += (g.sizes[d] - 1) * g.strides[d];
+    return last + 1;
+  };
+  if (grad.numel() == 0) return grad.new_zeros(root.sizes);
+  const int64_t length = std::max(end_of(root), end_of(view)) - start;
+  Tensor flat = grad.new_zeros({length});
+  Tensor places = flat.as_strided(view.sizes, view.strides, view.offset - start);
+  if (core::overlaps_itself(*places.impl())) {
+    Tensor at = arange(length, TensorOptions(kLong).device(grad.device())).as_strided(view.sizes, view.strides, view.offset - start);
+    const std::optional<Tensor> indices[] = {at.reshape({-1})};
+    flat = flat.index_put(indices, grad.reshape({-1}), /*accumulate=*/true);
+  } else {
+    places.copy_(grad);
+  }
+  return flat.as_strided(root.sizes, root.strides, root.offset - start);
+}
+
+namespace {
+
+// Out of date: something wrote since grad_fn was made.
+bool stale(const TensorImpl* view) {
+  return view->storage_ && view->storage_->version.load(std::memory_order_relaxed) != view->view_.version;
+}
+
+void set_node(TensorImpl* t, Node* n) {
+  if (t->node_) release_node(t->node_);
+  t->node_ = n;
+  t->output_nr_ = 0;
+  t->flags_ = (t->flags_ & ~uint32_t(TensorImpl::kLeafNode)) | TensorImpl::kRequiresGrad;
+}
+
+// A grad_fn that reaches the root by as_strided.
+void rebuild_from_root(TensorImpl* view) {
+  TensorImpl* base = view->view_.base;
+  Edge edge = gradient_edge(base);
+  if (!edge.node) return;
+  Node* n = make_node("AsStridedBackward0", 1, 1,
+                      [root = ViewGeometry(*base), v = ViewGeometry(*view)](const GradIn& g, GradOut& d) {
+                        d[0] = as_strided_backward(g[0], root, v);
+                      });
+  n->edges_[0] = edge;
+  number_node(n);
+  describe_output(n, 0, *view);
+  set_node(view, n);
+}
+
+}  // namespace
+
+bool view_requires_grad(const TensorImpl* view) { return view->view_.base->has(TensorImpl::kRequiresGrad); }
+
+void refresh_view(TensorImpl* view) {
+  if (!stale(view) || !view_requires_grad(view)) return;
+  // A view made without recording has no history of its own to renew.
+  if (view->view_.creation == static_cast<uint8_t>(CreationMeta::kDefault)) rebuild_from_root(view);
+  view->view_.version = view->storage_->version.load(std::memory_order_relaxed);
+}
+
+void check_inplace(const Tensor& self, const char* op) {
+  const TensorImpl* t = self.impl();
+  const char* who = op ? op : "in-place operator";
+  if (t->has(TensorImpl::kView)) {
+    const TensorImpl* base = t->view_.base;
+    switch (static_cast<CreationMeta>(t->view_.creation)) {
+      case CreationMeta::kNoGrad:
+        GRADUS_CHECK(!view_requires_grad(t), who, ": the output of ", t->view_.maker, " is a view that was created in no_grad mode and is now "
+                     "modified in place with grad mode enabled; clone() it, or do both in the same mode");
+        break;
+      case CreationMeta::kMultiOutput:
+        throw Error(str(who, ": the output of ", t->view_.maker, " is a view and is being modified inplace; it is one of several views of the "
+                    "same tensor, which is forbidden: clone() it, or use narrow or select"));
+      case CreationMeta::kInference:
+        throw Error(str(who, ": the output of ", t->view_.maker, " is a view created in inference mode; clone() it first"));
+      case CreationMeta::kCustomFunction:
+        throw Error(str(who, ": a view made inside a custom Function is being modified in place; clone() it first"));
+      case CreationMeta::kDefault: break;
+    }
+    GRADUS_CHECK(!(base->has(TensorImpl::kRequiresGrad) && (base->node_ == nullptr || base->has(TensorImpl::kLeafNode))), who,
+                 ": a view of a leaf Variable that requires grad is being used in an in-place operation; use NoGradGuard to change the leaf");
+    return;
+  }
+  GRADUS_CHECK(!(t->has(TensorImpl::kRequiresGrad) && (t->node_ == nullptr || t->has(TensorImpl::kLeafNode))), who,
+               ": a leaf Variable that requires grad is being used in an in-place operation; use NoGradGuard to change it");
+}
+
+namespace {
+
+// The history of a root after an in-place write through one of its views: the gradient of the part goes through the
+// write's own node, the rest passes.
+Node* make_copy_slices(TensorImpl* base, const TensorImpl* view, Node* write) {
+  struct Inner {
+    Node* node;
+    explicit Inner(Node* n) : node(n) {}
+    Inner(Inner&& o) noexcept : node(o.node) { o.node = nullptr; }
+    Inner(const Inner&) = delete;
+    ~Inner() {
+      if (node) node->release();
+    }
+  };
+  const uint32_t edges = write->num_edges_;
+  Node* n = make_node("CopySlices", edges, 1,
+                      [inner = Inner(write), root = ViewGeometry(*base), v = ViewGeometry(*view)](const GradIn& g, GradOut& d) {
+                        Tensor whole = g[0].new_empty_strided(root.sizes, root.strides);
+                        whole.copy_(g[0]);
+                        Tensor part = whole.as_strided(v.sizes, v.strides, v.offset - root.offset);
+                        Tensor part_grad = part.clone();
+                        std::vector<Tensor> grads(inner.node->num_edges_);
+                        GradIn in(*inner.node, &part_grad);
+                        GradOut out(*inner.node, grads.data());
+                        inner.node->kind_->apply(*inner.node, in, out);
+                        for (size_t i = 1; i < grads.size(); ++i) {
+                          if (d.needs(i)) d[i] = grads[i];
+                        }
+                        if (!d.needs(0)) return;
+                        if (grads[0].defined()) {
+                          part.copy_(grads[0]);
+                        } else {
+                          part.zero_();
+                        }
+                        d[0] = whole;
+                      });
+  // The inner node's edges say what it must compute; edge 0 stands for the old part of the root.
+  Edge root_edge = gradient_edge(base);
+  n->edges_[0] = root_edge;
+  for (uint32_t i = 1; i < edges; ++i) {
+    n->edges_[i] = write->edges_[i];
+    if (n->edges_[i].node) n->edges_[i].node->retain();
+  }
+  if (write->edges_[0].node) write->edges_[0].node->release();
+  write->edges_[0] = root_edge;
+  if (root_edge.node) root_edge.node->retain();
+  number_node(n);
+  describe_output(n, 0, *base);
+  return n;
+}
+
+}  // namespace
+
+void rebase_history(const Tensor& self, Node* node) {
+  TensorImpl* t = self.impl();
+  if (!t->has(TensorImpl::kView)) {
+    if (t->extra_ && t->extra_->retains_grad) {
+      // The gradient to keep is that of the value as it is now: the hook moves to the new node.
+      t->extra_->retains_grad = false;
+      if (t->node_ && t->node_->hooks_) {
+        auto& hooks = t->node_->hooks_->hooks;
+        for (size_t i = hooks.size(); i-- > 0;) {
+          if (hooks[i].retain_for == t) {
+            core::unhold(t);
+            hooks.erase(hooks.begin() + static_cast<std::ptrdiff_t>(i));
+          }
+        }
+      }
+      set_node(t, node);
+      self.retain_grad();
+      return;
+    }
+    set_node(t, node);
+    return;
+  }
+  TensorImpl* base = t->view_.base;
+  GRADUS_CHECK(!core::overlaps_itself(*base), node->name_, ": the tensor behind the view overlaps itself and cannot be differentiated through an "
+               "in-place write");
+  Node* slices = make_copy_slices(base, t, node);
+  set_node(base, slices);
+  rebuild_from_root(t);
+  t->view_.version = t->storage_->version.load(std::memory_order_relaxed);
+}
+
+}  // namespace gradus::inline v0::autograd
