@@ -94,7 +94,9 @@ std::shared_ptr<GeneratorImpl> CPUGeneratorImpl::clone() const {
   return copy;
 }
 
-Generator make_generator(uint64_t seed) { return make_generator<CPUGeneratorImpl>(seed); }
+Generator make_generator(uint64_t seed) {
+  return make_generator<CPUGeneratorImpl>(seed);
+}
 
 namespace detail {
 uint64_t getNonDeterministicRandom() {
@@ -113,8 +115,8 @@ const Generator& getDefaultCPUGenerator() {
 const Generator& default_generator(DeviceType device) {
   for (const GeneratorGuard* g = innermost_guard; g != nullptr; g = g->outer_)
     if (g->generator_.device().type() == device) return g->generator_;
-  GRADUS_CHECK_AS(NotImplementedError, device == DeviceType::CPU, "default_generator: there is none for ", Device(device).str(),
-                  "; only the CPU's is built in");
+  GRADUS_CHECK_AS(NotImplementedError, device == DeviceType::CPU, "default_generator: there is none for ",
+                  Device(device).str(), "; only the CPU's is built in");
   return detail::getDefaultCPUGenerator();
 }
 
@@ -129,6 +131,8 @@ GeneratorGuard::GeneratorGuard(Generator generator) : generator_(std::move(gener
   innermost_guard = this;
 }
 
-GeneratorGuard::~GeneratorGuard() { innermost_guard = outer_; }
+GeneratorGuard::~GeneratorGuard() {
+  innermost_guard = outer_;
+}
 
 }  // namespace gradus::inline v0

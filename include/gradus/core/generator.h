@@ -47,7 +47,9 @@ class GRADUS_API Generator {
   GeneratorImpl* unsafeGetGeneratorImpl() const { return impl_.get(); }
   /// The implementation, as the type the caller knows it to be: `g.get<CPUGeneratorImpl>()->random()`.
   template <class T>
-  T* get() const { return static_cast<T*>(impl_.get()); }
+  T* get() const {
+    return static_cast<T*>(impl_.get());
+  }
 
   /// Starts the stream of `seed`.
   void set_current_seed(uint64_t seed) { impl().set_current_seed(seed); }
@@ -104,7 +106,9 @@ class GRADUS_API GeneratorGuard {
 };
 
 namespace detail {
-inline Generator createCPUGenerator(uint64_t seed = default_rng_seed_val) { return make_generator(seed); }
+inline Generator createCPUGenerator(uint64_t seed = default_rng_seed_val) {
+  return make_generator(seed);
+}
 /// The process's CPU generator, whatever guard is on.
 GRADUS_API const Generator& getDefaultCPUGenerator();
 /// 53 bits of the system's entropy.
