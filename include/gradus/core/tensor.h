@@ -75,18 +75,10 @@ class GRADUS_API Tensor : public TensorBase {
   Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Tensor& values) const;
   Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const Scalar& value) const;
 
-  // --- conversions that are not single operators ---
-  Tensor to(const TensorOptions& options, bool non_blocking = false, bool copy = false,
-            std::optional<MemoryFormat> memory_format = std::nullopt) const;
-  Tensor to(Device device, ScalarType dtype, bool non_blocking = false, bool copy = false,
-            std::optional<MemoryFormat> memory_format = std::nullopt) const;
-  Tensor to(ScalarType dtype, bool non_blocking = false, bool copy = false,
-            std::optional<MemoryFormat> memory_format = std::nullopt) const;
+  // --- conversions ---
   Tensor to(TypeMeta dtype, bool non_blocking = false, bool copy = false) const {
     return to(dtype.toScalarType(), non_blocking, copy);
   }
-  Tensor to(const Tensor& other, bool non_blocking = false, bool copy = false,
-            std::optional<MemoryFormat> memory_format = std::nullopt) const;
   Tensor toType(ScalarType dtype) const { return to(dtype); }
   Tensor cpu() const { return to(TensorOptions(kCPU)); }
   Tensor cuda() const { return to(TensorOptions(kCUDA)); }

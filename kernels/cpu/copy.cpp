@@ -1,0 +1,128 @@
+// Copies, casts and fills. Plain loops: they are bound by memory.
+#include <kernels/pointwise.h>
+
+#include <cstring>
+#include <type_traits>
+
+#include <kernels/visit.h>
+
+namespace gradus::inline v0::kernels {
+
+namespace {
+
+template <class F>
+void visit_stored(ScalarType t, F&& f) {
+  switch (t) {
+#define GRADUS_VISIT(name, T) \
+  case ScalarType::name: return f.template operator()<T>();
+    GRADUS_VISIT(Byte, uint8_t) GRADUS_VISIT(Char, int8_t) GRADUS_VISIT(Short, int16_t) GRADUS_VISIT(Int, int32_t)
+    GRADUS_VISIT(Long, int64_t) GRADUS_VISIT(UInt16, uint16_t) GRADUS_VISIT(UInt32, uint32_t) GRADUS_VISIT(UInt64, uint64_t)
+    GRADUS_VISIT(Half, Half) GRADUS_VISIT(BFloat16, BFloat16) GRADUS_VISIT(Float, float) GRADUS_VISIT(Double, double)
+    GRADUS_VISIT(Bool, bool) GRADUS_VISIT(ComplexFloat, complex<float>) GRADUS_VISIT(ComplexDouble, complex<double>)
+    GRADUS_VISIT(Float8_e4m3fn, Float8_e4m3fn) GRADUS_VISIT(Float8_e5m2, Float8_e5m2)
+#undef GRADUS_VISIT
+    default: unsupported_dtype(t);
+  }
+}
+
+template <class T>
+constexpr bool is_small_float = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16> || std::is_same_v<T, Float8_e4m3fn> ||
+                                std::is_same_v<T, Float8_e5m2>;
+template <class T>
+constexpr bool is_complex_v = std::is_same_v<T, complex<float>> || std::is_same_v<T, complex<double>>;
+
+// Float to integer as the hardware truncates, made defined: out of range and NaN give the type's bits of a 64-bit result.
+template <class To>
+To integer_from(double v) {
+  if constexpr (std::is_same_v<To, uint64_t>) {
+    if (v >= 9223372036854775808.0 && v < 18446744073709551616.0) return static_cast<uint64_t>(v);
+  }
+  const int64_t wide = v >= -9223372036854775808.0 && v < 9223372036854775808.0 ? static_cast<int64_t>(v) : INT64_MIN;
+  return static_cast<To>(wide);
+}
+
+template <class To, class From>
+To convert(From v) {
+  if constexpr (std::is_same_v<To, From>) {
+    return v;
+  } else if constexpr (is_complex_v<From>) {
+    if constexpr (is_complex_v<To>) {
+      return To(v);
+    } else {
+      return convert<To>(v.re);
+    }
+  } else if constexpr (is_small_float<From>) {
+    return convert<To>(static_cast<float>(v));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return v != From(0);
+  } else if constexpr (is_complex_v<To>) {
+    return To(static_cast<typename To::value_type>(v));
+  } else if constexpr (is_small_float<To>) {
+    return To(static_cast<float>(v));
+  } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+    return integer_from<To>(static_cast<double>(v));
+  } else {
+    return static_cast<To>(v);
+  }
+}
+
+template <class T>
+void move_row(void*, char* const* p, const int64_t* s, int64_t n) {
+  if (s[0] == sizeof(T) && s[1] == sizeof(T)) {
+    std::memmove(p[0], p[1], static_cast<size_t>(n) * sizeof(T));
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(p[0] + i * s[0]) = *reinterpret_cast<const T*>(p[1] + i * s[1]);
+}
+
+template <class To, class From>
+void cast_row(void*, char* const* p, const int64_t* s, int64_t n) {
+  if (s[0] == sizeof(To) && s[1] == sizeof(From)) {
+    auto* to = reinterpret_cast<To*>(p[0]);
+    auto* from = reinterpret_cast<const From*>(p[1]);
+    for (int64_t i = 0; i < n; ++i) to[i] = convert<To>(from[i]);
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) *reinterpret_cast<To*>(p[0] + i * s[0]) = convert<To>(*reinterpret_cast<const From*>(p[1] + i * s[1]));
+}
+
+void copy_kernel(const Loop& l) {
+  if (l.dtype == l.out_dtype) {
+    return visit_width(element_size(l.dtype), [&]<class T>() { for_rows(l, &move_row<T>, nullptr, 1); });
+  }
+  visit_stored(l.out_dtype, [&]<class To>() {
+    visit_stored(l.dtype, [&]<class From>() { for_rows(l, &cast_row<To, From>, nullptr, 2); });
+  });
+}
+
+template <class T>
+void fill_row(void* value, char* const* p, const int64_t* s, int64_t n) {
+  const T v = *static_cast<T*>(value);
+  if (s[0] == sizeof(T)) {
+    auto* to = reinterpret_cast<T*>(p[0]);
+    for (int64_t i = 0; i < n; ++i) to[i] = v;
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(p[0] + i * s[0]) = v;
+}
+
+void fill_kernel(const Loop& l, const Scalar& value) {
+  visit_stored(l.out_dtype, [&]<class T>() {
+    T v;
+    if constexpr (is_complex_v<T>) {
+      v = T(value.as_complex());
+    } else if (value.isIntegral(true)) {
+      v = convert<T>(value.as_int());
+    } else {
+      v = convert<T>(value.as_double());
+    }
+    for_rows(l, &fill_row<T>, &v, 1);
+  });
+}
+
+}  // namespace
+
+constinit UnaryTable copy{"copy_", &copy_kernel};
+constinit ScaledTable fill{"fill_", &fill_kernel};
+
+}  // namespace gradus::inline v0::kernels

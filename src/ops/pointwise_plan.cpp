@@ -1,0 +1,335 @@
+#include "pointwise_plan.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <kernels/pointwise.h>
+
+namespace gradus::inline v0::ops {
+
+namespace {
+
+// Categories of operands: tensors with dimensions decide before 0-dim tensors, these before numbers.
+struct TypeState {
+  ScalarType dim = ScalarType::Undefined, zero = ScalarType::Undefined, wrapped = ScalarType::Undefined;
+};
+
+ScalarType promote_skipping(ScalarType a, ScalarType b) {
+  return a == ScalarType::Undefined ? b : b == ScalarType::Undefined ? a : promote_types(a, b);
+}
+
+ScalarType number_type(ScalarType t) {
+  if (t == ScalarType::ComplexDouble) return get_default_dtype() == ScalarType::Double ? ScalarType::ComplexDouble : ScalarType::ComplexFloat;
+  return t == ScalarType::Double ? get_default_dtype() : t;
+}
+
+void add_operand(TypeState& s, const Operand& o) {
+  if (o.scalar) {
+    s.wrapped = promote_skipping(s.wrapped, number_type(o.scalar->type()));
+    return;
+  }
+  const TensorImpl& t = *o.tensor->impl();
+  if (t.has(TensorImpl::kWrappedNumber)) {
+    s.wrapped = promote_skipping(s.wrapped, is_floating_point(t.dtype_) ? get_default_dtype() : t.dtype_);
+  } else if (t.dim() > 0) {
+    s.dim = promote_skipping(s.dim, t.dtype_);
+  } else {
+    s.zero = promote_skipping(s.zero, t.dtype_);
+  }
+}
+
+ScalarType combine(ScalarType higher, ScalarType lower) {
+  if (is_complex(higher)) return higher;
+  if (is_floating_point(higher)) {
+    if (!is_complex(lower)) return higher;
+    return higher == ScalarType::Double ? ScalarType::ComplexDouble
+           : higher == ScalarType::Half ? ScalarType::ComplexHalf : ScalarType::ComplexFloat;
+  }
+  if (higher == ScalarType::Bool || is_floating_point(lower) || is_complex(lower)) return promote_skipping(higher, lower);
+  return higher != ScalarType::Undefined ? higher : lower;
+}
+
+ScalarType result_of(const TypeState& s) { return combine(s.dim, combine(s.zero, s.wrapped)); }
+
+void extend_shape(const char* op, DimVector& shape, IntArrayRef other) {
+  if (other.size() > shape.size()) {
+    DimVector longer(other.size(), 1);
+    std::copy(shape.begin(), shape.end(), longer.end() - static_cast<std::ptrdiff_t>(shape.size()));
+    shape = longer;
+  }
+  const size_t lead = shape.size() - other.size();
+  for (size_t d = 0; d < other.size(); ++d) {
+    int64_t& s = shape[lead + d];
+    if (s == other[d] || other[d] == 1) continue;
+    GRADUS_CHECK(s == 1, op, ": shapes ", IntArrayRef(shape), " and ", other, " do not broadcast: ", s, " against ", other[d], " at dim ", lead + d,
+                 "; expected equal sizes, or 1");
+    s = other[d];
+  }
+}
+
+// Do two geometries reach common bytes without being element for element the same?
+bool overlaps_partly(const TensorImpl& out, const TensorImpl& in) {
+  if (out.storage_ != in.storage_ || !out.storage_ || out.numel_ == 0 || in.numel_ == 0) return false;
+  if (out.data_ == in.data_ && out.dtype_ == in.dtype_ && out.sizes() == in.sizes() && out.strides() == in.strides()) return false;
+  auto last = [](const TensorImpl& t) {
+    int64_t n = 0;
+    for (size_t d = 0; d < t.sizes().size(); ++d) n += (t.sizes()[d] - 1) * t.strides()[d];
+    return static_cast<const char*>(t.data_) + (n + 1) * static_cast<int64_t>(element_size(t.dtype_));
+  };
+  return static_cast<const char*>(out.data_) < last(in) && static_cast<const char*>(in.data_) < last(out);
+}
+
+}  // namespace
+
+ScalarType result_type(std::initializer_list<Operand> operands) {
+  TypeState s;
+  for (const Operand& o : operands) add_operand(s, o);
+  return result_of(s);
+}
+
+DimVector broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b) {
+  DimVector shape(a);
+  extend_shape(op, shape, b);
+  return shape;
+}
+
+Pointwise::Pointwise(const Dest& dest, const char* op, Promote promote, Operand a) {
+  if (!try_fast(dest, op, promote, &a, 1)) plan(dest, op, promote, &a, 1);
+}
+Pointwise::Pointwise(const Dest& dest, const char* op, Promote promote, Operand a, Operand b) {
+  const Operand in[] = {a, b};
+  if (!try_fast(dest, op, promote, in, 2)) plan(dest, op, promote, in, 2);
+}
+Pointwise::Pointwise(const Dest& dest, const char* op, Promote promote, Operand a, Operand b, Operand c) {
+  const Operand in[] = {a, b, c};
+  plan(dest, op, promote, in, 3);
+}
+
+// Equal dtypes and shapes, contiguous, on the CPU; a fresh result or self in place.
+bool Pointwise::try_fast(const Dest& dest, const char* op, Promote promote, const Operand* in, int count) {
+  if (dest.is_out() || !in[0].tensor || !in[0].tensor->defined()) return false;
+  const TensorImpl& a = *in[0].tensor->impl();
+  const ScalarType dtype = a.dtype_;
+  if (!a.has(TensorImpl::kContiguous) || !a.device_.is_cpu() || a.has(TensorImpl::kWrappedNumber)) return false;
+  if (promote == Promote::kFloat && !is_floating_point(dtype)) return false;
+  if (promote == Promote::kNone) return false;
+  loop_.data[1] = static_cast<char*>(a.data_);
+  const auto item = static_cast<int64_t>(element_size(dtype));
+  loop_.strides[1][0] = item;
+  if (count == 2) {
+    if (in[1].tensor) {
+      const TensorImpl* b = in[1].tensor->impl();
+      if (!b || b->dtype_ != dtype || !b->device_.is_cpu() || b->has(TensorImpl::kWrappedNumber) || b->sizes() != a.sizes()) return false;
+      if (b->has(TensorImpl::kContiguous)) {
+        loop_.strides[2][0] = item;
+      } else if (b->has(TensorImpl::kAllStridesZero)) {
+        loop_.strides[2][0] = 0;
+      } else {
+        return false;
+      }
+      if (dest.is_inplace() && b != &a && b->storage_ == a.storage_) return false;
+      loop_.data[2] = static_cast<char*>(b->data_);
+    } else {
+      // A number that does not change the dtype.
+      const Scalar& s = *in[1].scalar;
+      if (a.dim() == 0 || s.isComplex() || (s.isFloatingPoint() && !is_floating_point(dtype)) || (dtype != kFloat && dtype != kDouble)) return false;
+      if (dtype == kFloat) {
+        const float v = static_cast<float>(s.as_double());
+        std::memcpy(scalar_values_[1], &v, sizeof v);
+      } else {
+        scalar_values_[1][0] = s.as_double();
+      }
+      loop_.data[2] = reinterpret_cast<char*>(scalar_values_[1]);
+      loop_.strides[2][0] = 0;
+    }
+  }
+  const ScalarType out_dtype = promote == Promote::kCompare ? ScalarType::Bool : dtype;
+  if (dest.is_inplace()) {
+    const Tensor& self = dest.target();
+    if (self.impl() != &a || out_dtype != dtype || a.has(TensorImpl::kInference)) return false;
+    a.storage_->bump(op);
+    loop_.data[0] = static_cast<char*>(a.data_);
+  } else {
+    out_ = core::empty(a.sizes(), out_dtype, Device(kCPU));
+    loop_.data[0] = static_cast<char*>(out_.impl()->data_);
+  }
+  loop_.strides[0][0] = static_cast<int64_t>(element_size(out_dtype));
+  loop_.ndim = 1;
+  loop_.operands = count + 1;
+  loop_.contiguous = true;
+  loop_.dtype = dtype;
+  loop_.out_dtype = out_dtype;
+  loop_.numel = loop_.sizes[0] = a.numel_;
+  return true;
+}
+
+// The operand as the kernel wants it: in `dtype`, not sharing memory with what is written in another arrangement.
+const TensorImpl* Pointwise::cast_operand(int i, const Operand& in, ScalarType dtype, const TensorImpl& written, const Dest& dest) {
+  if (in.scalar) {
+    temporaries_[i] = core::scalar_tensor(*in.scalar, dtype, device_, false);
+    return temporaries_[i].impl();
+  }
+  const TensorImpl* t = in.tensor->impl();
+  if (t->dtype_ != dtype) {
+    temporaries_[i] = cast(*in.tensor, dtype);
+    return temporaries_[i].impl();
+  }
+  if (!dest.is_fresh() && overlaps_partly(written, *t)) {
+    Tensor copy = core::empty_like(*in.tensor, t->dtype_);
+    copy_into(copy, *in.tensor);
+    temporaries_[i] = std::move(copy);
+    return temporaries_[i].impl();
+  }
+  return t;
+}
+
+void Pointwise::plan(const Dest& dest, const char* op, Promote promote, const Operand* in, int count) {
+  TypeState types;
+  DimVector shape;
+  bool shaped = false;
+  const Tensor* first = nullptr;
+  for (int i = 0; i < count; ++i) {
+    GRADUS_CHECK(!in[i].tensor || in[i].tensor->defined(), op, ": input ", i, " is an undefined tensor; expected one with data");
+    add_operand(types, in[i]);
+    if (!in[i].tensor) continue;
+    const Tensor& t = *in[i].tensor;
+    GRADUS_CHECK_AS(NotImplementedError, t.layout() == Layout::Strided, op, ": a tensor of layout ", t.layout(), " was given; expected Strided");
+    if (!shaped) {
+      shape = t.sizes();
+      shaped = true;
+    } else {
+      extend_shape(op, shape, t.sizes());
+    }
+    // A 0-dim CPU tensor may go with tensors of any device.
+    if (!first || (first->device().is_cpu() && first->dim() == 0 && !t.device().is_cpu())) {
+      first = &t;
+    } else {
+      GRADUS_CHECK(t.device() == first->device() || (t.device().is_cpu() && t.dim() == 0), op, ": tensors on ", first->device(), " and ", t.device(),
+                   " were given; expected all on the same device");
+    }
+  }
+  device_ = first ? first->device() : Device(kCPU);
+  ScalarType dtype = result_of(types);
+  if (promote == Promote::kFloat && is_integral(dtype, true)) dtype = get_default_dtype();
+  const ScalarType result = promote == Promote::kCompare ? ScalarType::Bool : dtype;
+
+  // The tensor to write, in the memory order of the first operand that has the full shape.
+  Tensor written;
+  if (dest.is_fresh()) {
+    const Tensor* like = nullptr;
+    for (int i = 0; i < count && !like; ++i) {
+      if (in[i].tensor && in[i].tensor->sizes() == IntArrayRef(shape)) like = in[i].tensor;
+    }
+    if (like && !device_.is_meta()) {
+      written = core::empty_like(*like, result);
+      if (written.device() != device_) written = core::empty(shape, result, device_);
+    } else {
+      written = core::empty(shape, result, device_);
+    }
+    out_ = written;
+  } else {
+    const Tensor& target = dest.target();
+    GRADUS_CHECK(target.defined(), op, ": the ", dest.is_out() ? "out" : "self", " tensor is undefined; expected one with data");
+    GRADUS_CHECK_AS(TypeError, can_cast(result, target.scalar_type()), op, ": a result of type ", result,
+                    " cannot be stored in a tensor of type ", target.scalar_type());
+    dest.prepare(op, shape, target.scalar_type(), device_, first ? first->suggest_memory_format() : MemoryFormat::Contiguous);
+    written = target;
+    if (target.scalar_type() != result) {
+      cast_back_ = true;
+      cast_back_target_ = target;
+      written = core::empty(shape, result, device_);
+    }
+    out_ = target;
+  }
+
+  const TensorImpl* operands[kernels::Loop::kMaxOperands];
+  operands[0] = written.impl();
+  for (int i = 0; i < count; ++i) {
+    const ScalarType wanted = promote == Promote::kNone && in[i].tensor ? in[i].tensor->scalar_type() : dtype;
+    operands[i + 1] = cast_operand(i, in[i], wanted, *written.impl(), dest);
+  }
+  if (cast_back_) cast_back_source_ = written;
+  loop_.dtype = dtype;
+  loop_.out_dtype = result;
+  build_loop(operands, count + 1, shape);
+}
+
+void Pointwise::build_loop(const TensorImpl* const* operands, int count, IntArrayRef shape) {
+  kernels::Loop& l = loop_;
+  l.operands = count;
+  l.numel = operands[0]->numel_;
+  const int n = static_cast<int>(shape.size());
+  GRADUS_CHECK(n <= kernels::Loop::kMaxDims, "elementwise operators take up to ", kernels::Loop::kMaxDims, " dimensions; got ", n);
+  for (int k = 0; k < count; ++k) l.data[k] = static_cast<char*>(operands[k]->data_);
+
+  // Innermost dimension first, those of size 1 left out.
+  int dims = 0;
+  for (int d = n - 1; d >= 0; --d) {
+    const int64_t size = shape[static_cast<size_t>(d)];
+    if (size == 1 && l.numel != 0) continue;
+    l.sizes[dims] = size;
+    for (int k = 0; k < count; ++k) {
+      const int lead = n - static_cast<int>(operands[k]->dim());
+      const int64_t own = d >= lead ? operands[k]->sizes()[static_cast<size_t>(d - lead)] : 1;
+      l.strides[k][dims] = own == 1 ? 0 : operands[k]->strides()[static_cast<size_t>(d - lead)] * static_cast<int64_t>(element_size(operands[k]->dtype_));
+    }
+    ++dims;
+  }
+  // In the order the output lies in memory.
+  auto swap_dims = [&](int i, int j) {
+    std::swap(l.sizes[i], l.sizes[j]);
+    for (int k = 0; k < count; ++k) std::swap(l.strides[k][i], l.strides[k][j]);
+  };
+  for (int i = 1; i < dims; ++i) {
+    for (int j = i; j > 0 && l.strides[0][j] < l.strides[0][j - 1]; --j) swap_dims(j, j - 1);
+  }
+  // Neighbours that every operand walks as one.
+  int merged = 0;
+  for (int d = 1; d < dims; ++d) {
+    bool one = true;
+    for (int k = 0; k < count && one; ++k) one = l.strides[k][d] == l.strides[k][merged] * l.sizes[merged];
+    if (one) {
+      l.sizes[merged] *= l.sizes[d];
+      continue;
+    }
+    ++merged;
+    l.sizes[merged] = l.sizes[d];
+    for (int k = 0; k < count; ++k) l.strides[k][merged] = l.strides[k][d];
+  }
+  if (dims == 0) {
+    l.sizes[0] = 1;
+    for (int k = 0; k < count; ++k) l.strides[k][0] = static_cast<int64_t>(element_size(operands[k]->dtype_));
+    l.ndim = 1;
+  } else {
+    l.ndim = merged + 1;
+  }
+  l.contiguous = l.ndim == 1;
+  for (int k = 0; k < count; ++k) l.contiguous &= l.strides[k][0] == static_cast<int64_t>(element_size(operands[k]->dtype_));
+}
+
+void Pointwise::store_cast_back() { copy_into(cast_back_target_, cast_back_source_); }
+
+Tensor copy_into(const Tensor& to, const Tensor& from) {
+  Pointwise p;
+  p.device_ = to.device();
+  if (to.device().is_meta()) return to;
+  const TensorImpl* operands[] = {to.impl(), from.impl()};
+  Tensor apart;
+  if (overlaps_partly(*to.impl(), *from.impl())) {
+    apart = core::empty_like(from, from.scalar_type());
+    copy_into(apart, from);
+    operands[1] = apart.impl();
+  }
+  p.loop_.dtype = from.scalar_type();
+  p.loop_.out_dtype = to.scalar_type();
+  p.build_loop(operands, 2, to.sizes());
+  kernels::copy(to.device(), p.loop_);
+  return to;
+}
+
+Tensor cast(const Tensor& t, ScalarType dtype) {
+  if (t.scalar_type() == dtype) return t;
+  return copy_into(core::empty_like(t, dtype), t);
+}
+
+}  // namespace gradus::inline v0::ops

@@ -1,0 +1,91 @@
+// One elementwise call: type promotion, broadcasting, the result through its Dest, casts, and the Loop for the kernel.
+//
+//   Pointwise p(dest, "add", Promote::kArithmetic, self, other);
+//   kernels::add(p.device(), p.loop(), alpha);
+//   Tensor out = p.finish();
+//
+// The common case (equal dtypes and shapes, all dense in the same order) touches no heap but for the result.
+#pragma once
+
+#include <initializer_list>
+
+#include <kernels/elementwise.h>
+
+#include "../core/dest.h"
+
+namespace gradus::inline v0::ops {
+
+/// What the inputs' dtypes make of the computation and of the result.
+enum class Promote : uint8_t {
+  kArithmetic,  // the promoted dtype
+  kFloat,       // the promoted dtype, the default floating one for integers (exp, div)
+  kCompare,     // computed in the promoted dtype, bool result
+  kNone,        // each operand keeps its dtype (copy, where's condition is cast by the operator)
+};
+
+/// An input: a tensor, or a number that weighs less in promotion.
+struct Operand {
+  Operand(const Tensor& t) : tensor(&t) {}  // NOLINT
+  Operand(const Scalar& s) : scalar(&s) {}  // NOLINT
+  const Tensor* tensor = nullptr;
+  const Scalar* scalar = nullptr;
+};
+
+class Pointwise {
+ public:
+  Pointwise(const Dest& dest, const char* op, Promote promote, Operand a);
+  Pointwise(const Dest& dest, const char* op, Promote promote, Operand a, Operand b);
+  Pointwise(const Dest& dest, const char* op, Promote promote, Operand a, Operand b, Operand c);
+  Pointwise(const Pointwise&) = delete;
+
+  DeviceType device() const { return device_.type(); }
+  const kernels::Loop& loop() const { return loop_; }
+  /// The dtype the kernel computes in.
+  ScalarType dtype() const { return loop_.dtype; }
+  /// The result. In the in-place form it is undefined where no handle is needed: the caller has self.
+  Tensor finish() {
+    if (cast_back_) [[unlikely]] store_cast_back();
+    return std::move(out_);
+  }
+
+ private:
+  friend Tensor copy_into(const Tensor& to, const Tensor& from);
+  Pointwise() = default;
+  bool try_fast(const Dest& dest, const char* op, Promote promote, const Operand* in, int count);
+  void plan(const Dest& dest, const char* op, Promote promote, const Operand* in, int count);
+  void build_loop(const TensorImpl* const* operands, int count, IntArrayRef shape);
+  const TensorImpl* cast_operand(int i, const Operand& in, ScalarType dtype, const TensorImpl& written, const Dest& dest);
+  void store_cast_back();
+
+  Tensor out_;
+  Tensor temporaries_[3];
+  Tensor cast_back_target_, cast_back_source_;
+  bool cast_back_ = false;
+  Device device_;
+  double scalar_values_[3][2];  // a number operand, in the computing dtype
+  TensorImpl* scalar_impls_[3] = {};
+  kernels::Loop loop_;
+};
+
+/// The dtype that PyTorch's torch.result_type gives.
+ScalarType result_type(std::initializer_list<Operand> operands);
+/// The shape two shapes broadcast to. Throws Error naming `op`.
+DimVector broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b);
+/// Element by element, cast and broadcast; no checks of autograd. Returns `to`.
+Tensor copy_into(const Tensor& to, const Tensor& from);
+/// `t` in another dtype without history; itself where it has that one.
+Tensor cast(const Tensor& t, ScalarType dtype);
+
+using UnaryTable = kernels::KernelTable<void(const kernels::Loop&)>;
+inline Tensor unary(const Dest& dest, const char* op, Promote promote, const UnaryTable& kernel, const Tensor& self) {
+  Pointwise p(dest, op, promote, self);
+  kernel(p.device(), p.loop());
+  return p.finish();
+}
+inline Tensor binary(const Dest& dest, const char* op, Promote promote, const UnaryTable& kernel, Operand a, Operand b) {
+  Pointwise p(dest, op, promote, a, b);
+  kernel(p.device(), p.loop());
+  return p.finish();
+}
+
+}  // namespace gradus::inline v0::ops
