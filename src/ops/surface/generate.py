@@ -85,7 +85,7 @@ def method_form(op, with_default):
 
 def functions_header(family, comment, entries):
     text = MADE.format(f"{family}.ops") + f"// {comment or 'Operators: ' + family + '.'}\n#pragma once\n\n"
-    text += "#include <gradus/core/tensor.h>\n#include <gradus/ops/reduction.h>\n\n" + OPEN_HEADER
+    text += "#include <gradus/core/tensor.h>\n#include <gradus/ops/reduction_kind.h>\n\n" + OPEN_HEADER
     for entry in entries:
         block = ""
         for op in entry.operators():
@@ -130,8 +130,7 @@ def op_signature(entry):
 def ops_header(family, entries):
     text = MADE.format(f"{family}.ops")
     text += f"// The op functions of {family}.ops, written by hand in src/ops/.\n#pragma once\n\n"
-    text += "#include <gradus/core/tensor.h>\n\nnamespace gradus::inline v0 {\nclass Dest;\n}\n\n"
-    text += "namespace gradus::inline v0::ops {\n\n"
+    text += "#include <gradus/core/tensor.h>\n\nnamespace gradus::inline v0::ops {\n\nclass Dest;\n\n"
     seen = set()
     for entry in entries:
         signature = op_signature(entry)
@@ -164,8 +163,8 @@ def op_call(op):
         at = [p.is_options for p in cpp.parameters(next(entry.operators()))].index(True)
         args.insert(at, f"{names[0]}.options()")
     if entry.takes_dest:
-        args.insert(0, {"functional": "Dest()", "inplace": "Dest::inplace(self)",
-                        "out": f"Dest::out({', '.join(names)})"}[op.kind])
+        args.insert(0, {"functional": "ops::Dest()", "inplace": "ops::Dest::inplace(self)",
+                        "out": f"ops::Dest::out({', '.join(names)})"}[op.kind])
     call = cpp.broken(f"    return ops::{entry.calls}", args, ";")
     if op.kind != "functional":
         call = cpp.broken(f"    ops::{entry.calls}", args, ";")
@@ -184,7 +183,7 @@ def definition(op):
     if ret == "Tensor" and any(p.is_options for p in params):
         intercept = f"with_requires_grad({intercept}, options)"
     text = f"struct {name} {{\n  static const Operator op;\n"
-    text += cpp.broken(f"  static {ret} call", declared, " {") + "\n"
+    text += cpp.broken(f"  [[gnu::always_inline]] static {ret} call", declared, " {") + "\n"
     text += f"    if (intercepted(op)) [[unlikely]] return {intercept};\n"
     text += op_call(op) + "\n  }\n};\n"
     text += f"const Operator {name}::op = {{\n"
@@ -230,7 +229,7 @@ def tidy(text):
 def source(family, entries):
     text = MADE.format(f"{family}.ops")
     text += f"#include <gradus/ops/{family}.h>\n\n"
-    text += f'#include "ops/dest.h"\n#include "ops/registry.h"\n#include "ops/surface/generated/ops_{family}.h"\n'
+    text += f'#include "core/dest.h"\n#include "ops/registry.h"\n#include "ops/surface/generated/ops_{family}.h"\n'
     operators = [op for entry in entries for op in entry.operators()]
     text += "\nnamespace gradus::inline v0 {\nnamespace surface {\nnamespace {\n\n"
     text += "\n".join(definition(op) for op in operators)
