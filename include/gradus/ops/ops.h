@@ -3,3 +3,15 @@
 // Every operator as a function.
 #pragma once
 
+#include <gradus/ops/activation.h>
+#include <gradus/ops/comparison.h>
+#include <gradus/ops/copy.h>
+#include <gradus/ops/factory.h>
+#include <gradus/ops/indexing.h>
+#include <gradus/ops/linalg.h>
+#include <gradus/ops/loss.h>
+#include <gradus/ops/nn.h>
+#include <gradus/ops/pointwise.h>
+#include <gradus/ops/random.h>
+#include <gradus/ops/reduction.h>
+#include <gradus/ops/view.h>

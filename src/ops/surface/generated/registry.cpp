@@ -4,8 +4,32 @@
 
 namespace gradus::inline v0::surface {
 
+extern const OperatorTable activation_operators;
+extern const OperatorTable comparison_operators;
+extern const OperatorTable copy_operators;
+extern const OperatorTable factory_operators;
+extern const OperatorTable indexing_operators;
+extern const OperatorTable linalg_operators;
+extern const OperatorTable loss_operators;
+extern const OperatorTable nn_operators;
+extern const OperatorTable pointwise_operators;
+extern const OperatorTable random_operators;
+extern const OperatorTable reduction_operators;
+extern const OperatorTable view_operators;
 
 const OperatorTable* const kTables[] = {
+    &activation_operators,
+    &comparison_operators,
+    &copy_operators,
+    &factory_operators,
+    &indexing_operators,
+    &linalg_operators,
+    &loss_operators,
+    &nn_operators,
+    &pointwise_operators,
+    &random_operators,
+    &reduction_operators,
+    &view_operators,
     nullptr,
 };
 
