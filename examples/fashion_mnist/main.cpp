@@ -110,6 +110,7 @@ class Trainer {
   }
 
   void run() {
+    remove_half_written();
     if (state_.order_random.empty()) state_.order_random = order_random_.state();
     save_checkpoint(checkpoint_path(), state_, net_, optimizer_);  // also shows now that the folder can be written
     while (state_.epoch < options_.epochs) {
@@ -129,6 +130,15 @@ class Trainer {
  private:
   std::string path(const char* name) const { return options_.out + "/" + name; }
   std::string checkpoint_path() const { return path("checkpoint.gradus"); }
+
+  // What a killed run was writing.
+  void remove_half_written() const {
+    for (const auto& entry : std::filesystem::directory_iterator(options_.out)) {
+      const std::string name = entry.path().filename();
+      const bool half = name.size() > 4 && name.compare(name.size() - 4, 4, ".tmp") == 0;
+      if (half && name.rfind("checkpoint.gradus.", 0) == 0) std::filesystem::remove(entry.path());
+    }
+  }
 
   void begin_epoch() {
     state_.batch = 0;

@@ -10,10 +10,9 @@ if [ ! -d "$source_data" ]; then
 fi
 
 work=$(mktemp -d)
-pid=
-trap '[ -z "$pid" ] || kill -9 "$pid" 2>/dev/null || true; rm -rf "$work"' EXIT
+trap 'rm -rf "$work"' EXIT
 
-# first N IMAGES_PER_FILE: the first images or labels of a file, with the header changed accordingly.
+# The first images or labels of a file, with the header changed accordingly.
 first() {  # file, header bytes, bytes per entry, count
   zcat "$source_data/$1.gz" | head -c 4
   printf "$(printf '\\x%02x\\x%02x\\x%02x\\x%02x' $(($4 >> 24 & 255)) $(($4 >> 16 & 255)) $(($4 >> 8 & 255)) $(($4 & 255)))"
@@ -35,21 +34,22 @@ arguments=(--data "$work/data" --epochs 2 --seed 7 --threads 2)
 kills=0
 delay=0.3
 while true; do
-  "$program" "${arguments[@]}" --out "$work/killed" --checkpoint-seconds 0.05 --resume >"$work/killed.log" 2>&1 &
-  pid=$!
-  (sleep "$delay"; kill -9 "$pid" 2>/dev/null) &
-  if wait "$pid" 2>/dev/null; then
-    break
-  elif [ $? -ne 137 ]; then
+  status=0
+  timeout -s KILL "$delay" "$program" "${arguments[@]}" --out "$work/killed" --checkpoint-seconds 0.05 --resume \
+    >"$work/killed.log" 2>&1 || status=$?
+  [ "$status" -ne 0 ] || break
+  if [ "$status" -ne 137 ]; then
     cat "$work/killed.log" >&2
     exit 1
   fi
   kills=$((kills + 1))
   delay=$(awk -v d="$delay" 'BEGIN { print d * 1.25 }')
 done
-pid=
 [ "$kills" -gt 0 ] || { echo "the run ended before it could be killed" >&2; exit 1; }
 cmp "$work/whole/fashion_mnist.safetensors" "$work/killed/fashion_mnist.safetensors"
-ls "$work/killed" | grep -q '\.tmp$' && [ "$(ls "$work/killed" | grep -c '\.tmp$')" -gt "$kills" ] && exit 1
+if ls "$work/killed" | grep '\.tmp$'; then
+  echo "half-written files were left behind" >&2
+  exit 1
+fi
 [ -s "$work/killed/predictions.png" ] && [ -s "$work/killed/training.png" ]
 echo "killed $kills times, the weights are the same"
