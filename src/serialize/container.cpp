@@ -12,7 +12,7 @@ namespace gradus::inline v0::serialize {
 namespace {
 
 constexpr uint64_t kLargestHeader = 100'000'000;  // the format's own limit
-constexpr size_t kMostDims = 64;
+constexpr size_t kMostDims = 1024;
 constexpr uint64_t kAlignment = 8;
 constexpr const char* kMetadata = "__metadata__";
 

@@ -153,9 +153,9 @@ TEST(Safetensors, HostileHeadersAreRefused) {
     EXPECT_EQ(error.rfind("load_safetensors: " + folder.file("a"), 0), 0u) << error;
   }
   std::string many = "{\"a\":{\"dtype\":\"F32\",\"shape\":[1";
-  for (int i = 0; i < 100; ++i) many += ",1";
+  for (int i = 0; i < 2000; ++i) many += ",1";
   write_file(folder.file("a"), file_of(many + "],\"data_offsets\":[0,4]}}", 4));
-  EXPECT_NE(error_of(folder.file("a")).find("more than 64 numbers"), std::string::npos);
+  EXPECT_NE(error_of(folder.file("a")).find("more than 1024 numbers"), std::string::npos);
   write_file(folder.file("a"), "\xff\xff\xff\xff\xff\xff\xff\xff{}");
   EXPECT_NE(error_of(folder.file("a")).find("expected at most 100000000"), std::string::npos);
 }
