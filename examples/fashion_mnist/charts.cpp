@@ -183,9 +183,9 @@ void draw_axes(Canvas& canvas, const Axes& axes, const std::string& title, const
     cairo_stroke(context);
     canvas.text(axes.x - 8, y + 4.5, number(format, value), kFaint, 1);
   }
-  const double epoch_step = std::max(1.0, tick_step(axes.right_end, 8));
+  const double epoch_step = axes.right_end <= 2 ? 0.25 : std::max(1.0, tick_step(axes.right_end, 8));
   for (double epoch = 0; epoch <= axes.right_end + 1e-9; epoch += epoch_step) {
-    canvas.text(axes.px(epoch), axes.y + axes.height + 20, number("%.0f", epoch), kFaint, 0.5);
+    canvas.text(axes.px(epoch), axes.y + axes.height + 20, number("%g", epoch), kFaint, 0.5);
   }
   canvas.text(axes.x + axes.width / 2, axes.y + axes.height + 42, "epoch", kFaint, 0.5);
 }
