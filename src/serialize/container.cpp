@@ -268,7 +268,10 @@ std::string lay_out(const std::string& what, std::vector<TensorEntry>& tensors,
     entry.begin = offset;
     entry.end = offset += bytes_of(what, entry);
     json += quoted(what, entry.name) + ":{\"dtype\":\"" + entry.dtype + "\",\"shape\":[";
-    for (size_t i = 0; i < entry.shape.size(); ++i) json += (i > 0 ? "," : "") + std::to_string(entry.shape[i]);
+    for (size_t i = 0; i < entry.shape.size(); ++i) {
+      if (i > 0) json += ',';
+      json += std::to_string(entry.shape[i]);
+    }
     json += "],\"data_offsets\":[" + std::to_string(entry.begin) + "," + std::to_string(entry.end) + "]},";
   }
   if (json.back() == ',') json.pop_back();

@@ -8,7 +8,8 @@
 #include <set>
 #include <thread>
 
-#include <gradus/gradus.h>
+#include <gradus/ops/ops.h>
+#include <gradus/data.h>
 
 namespace {
 
@@ -202,13 +203,13 @@ TEST(DataLoader, WorkersHaveTheirOwnCopies) {
 
 TEST(DataLoader, TensorsStackOnWorkers) {
   auto dataset = data::datasets::TensorDataset(gradus::arange(12, gradus::kFloat).view({6, 2}))
-                     .map(data::transforms::TensorLambda<void>([](gradus::Tensor x) { return x * 2; }))
+                     .map(data::transforms::TensorLambda<void>([](gradus::Tensor x) { return x.mul(2); }))
                      .map(data::transforms::Stack<data::TensorExample>());
   auto loader = data::make_data_loader<SequentialSampler>(std::move(dataset), DataLoaderOptions(4).workers(2));
   std::vector<gradus::Tensor> batches;
   for (auto& batch : *loader) batches.push_back(batch.data);
   ASSERT_EQ(batches.size(), 2u);
-  EXPECT_TRUE(gradus::equal(gradus::cat(batches), gradus::arange(12, gradus::kFloat).view({6, 2}) * 2));
+  EXPECT_TRUE(gradus::equal(gradus::cat(batches), gradus::arange(12, gradus::kFloat).view({6, 2}).mul(2)));
 }
 
 }  // namespace

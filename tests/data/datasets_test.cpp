@@ -3,7 +3,8 @@
 
 #include <random>
 
-#include <gradus/gradus.h>
+#include <gradus/ops/ops.h>
+#include <gradus/data.h>
 #include <zlib.h>
 
 #include "support/temporary_folder.h"
@@ -155,7 +156,7 @@ TEST(Transforms, MapStackAndLambda) {
   };
   auto set = Pairs()
                  .map(data::transforms::Lambda<data::Example<>>([](data::Example<> e) {
-                   return data::Example<>{e.data * 10, e.target};
+                   return data::Example<>{e.data.mul(10), e.target};
                  }))
                  .map(data::transforms::Stack<>());
   const std::vector<size_t> indices{2, 0};

@@ -6,7 +6,9 @@
 #include <set>
 #include <sstream>
 
-#include <gradus/gradus.h>
+#include <gradus/ops/ops.h>
+#include <gradus/data.h>
+#include <gradus/serialize.h>
 
 namespace {
 

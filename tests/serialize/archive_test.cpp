@@ -6,7 +6,9 @@
 #include <random>
 #include <sstream>
 
-#include <gradus/gradus.h>
+#include <gradus/ops/ivalue.h>
+#include <gradus/ops/ops.h>
+#include <gradus/serialize.h>
 
 #include "support/temporary_folder.h"
 
