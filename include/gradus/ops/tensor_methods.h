@@ -195,17 +195,20 @@
   Tensor& bitwise_not_() const;
 
   // random
-  Tensor& normal_(double mean = 0, double std = 1, const std::optional<Generator>& generator = std::nullopt) const;
   Tensor& uniform_(double from = 0, double to = 1, const std::optional<Generator>& generator = std::nullopt) const;
-  Tensor bernoulli(const std::optional<Generator>& generator = std::nullopt) const;
-  Tensor bernoulli(double p, const std::optional<Generator>& generator = std::nullopt) const;
-  Tensor& bernoulli_(double p = 0.5, const std::optional<Generator>& generator = std::nullopt) const;
-  Tensor& bernoulli_(const Tensor& p, const std::optional<Generator>& generator = std::nullopt) const;
+  Tensor& normal_(double mean = 0, double std = 1, const std::optional<Generator>& generator = std::nullopt) const;
+  Tensor& log_normal_(double mean = 1, double std = 2, const std::optional<Generator>& generator = std::nullopt) const;
+  Tensor& cauchy_(double median = 0, double sigma = 1, const std::optional<Generator>& generator = std::nullopt) const;
   Tensor& exponential_(double lambd = 1, const std::optional<Generator>& generator = std::nullopt) const;
+  Tensor& geometric_(double p, const std::optional<Generator>& generator = std::nullopt) const;
   Tensor& random_(const std::optional<Generator>& generator = std::nullopt) const;
   Tensor& random_(int64_t from, std::optional<int64_t> to,
                   const std::optional<Generator>& generator = std::nullopt) const;
   Tensor& random_(int64_t to, const std::optional<Generator>& generator = std::nullopt) const;
+  Tensor bernoulli(const std::optional<Generator>& generator = std::nullopt) const;
+  Tensor bernoulli(double p, const std::optional<Generator>& generator = std::nullopt) const;
+  Tensor& bernoulli_(double p = 0.5, const std::optional<Generator>& generator = std::nullopt) const;
+  Tensor& bernoulli_(const Tensor& p, const std::optional<Generator>& generator = std::nullopt) const;
 
   // reduction
   Tensor sum(std::optional<ScalarType> dtype = std::nullopt) const;

@@ -64,16 +64,32 @@ Tensor randperm(const Dest& dest, int64_t n, const std::optional<Generator>& gen
 // normal.float_float(float mean, float std, int[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
 Tensor normal(const Dest& dest, double mean, double std, IntArrayRef size, const std::optional<Generator>& generator,
               const TensorOptions& options);
-// normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor
-Tensor normal(const Dest& dest, double mean, const Tensor& std, const std::optional<Generator>& generator);
 // normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor
 Tensor normal(const Dest& dest, const Tensor& mean, double std, const std::optional<Generator>& generator);
+// normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor
+Tensor normal(const Dest& dest, double mean, const Tensor& std, const std::optional<Generator>& generator);
 // normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
 Tensor normal(const Dest& dest, const Tensor& mean, const Tensor& std, const std::optional<Generator>& generator);
-// normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
-void normal_(const Tensor& self, double mean, double std, const std::optional<Generator>& generator);
+// normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor
+Tensor normal_functional(const Tensor& self, double mean, double std, const std::optional<Generator>& generator);
 // uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
 void uniform_(const Tensor& self, double from, double to, const std::optional<Generator>& generator);
+// normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
+void normal_(const Tensor& self, double mean, double std, const std::optional<Generator>& generator);
+// log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
+void log_normal_(const Tensor& self, double mean, double std, const std::optional<Generator>& generator);
+// cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
+void cauchy_(const Tensor& self, double median, double sigma, const std::optional<Generator>& generator);
+// exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
+void exponential_(const Tensor& self, double lambd, const std::optional<Generator>& generator);
+// geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
+void geometric_(const Tensor& self, double p, const std::optional<Generator>& generator);
+// random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
+void random_(const Tensor& self, const std::optional<Generator>& generator);
+// random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
+void random_(const Tensor& self, int64_t from, std::optional<int64_t> to, const std::optional<Generator>& generator);
+// random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
+void random_(const Tensor& self, int64_t to, const std::optional<Generator>& generator);
 // bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
 Tensor bernoulli(const Dest& dest, const Tensor& self, const std::optional<Generator>& generator);
 // bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
@@ -82,16 +98,14 @@ Tensor bernoulli(const Tensor& self, double p, const std::optional<Generator>& g
 void bernoulli_(const Tensor& self, double p, const std::optional<Generator>& generator);
 // bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 void bernoulli_(const Tensor& self, const Tensor& p, const std::optional<Generator>& generator);
-// exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
-void exponential_(const Tensor& self, double lambd, const std::optional<Generator>& generator);
-// random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
-void random_(const Tensor& self, const std::optional<Generator>& generator);
-// random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
-void random_(const Tensor& self, int64_t from, std::optional<int64_t> to, const std::optional<Generator>& generator);
-// random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
-void random_(const Tensor& self, int64_t to, const std::optional<Generator>& generator);
 // dropout(Tensor input, float p, bool train) -> Tensor
 Tensor dropout(const Dest& dest, const Tensor& input, double p, bool train);
+// feature_dropout(Tensor input, float p, bool train) -> Tensor
+Tensor feature_dropout(const Dest& dest, const Tensor& input, double p, bool train);
+// alpha_dropout(Tensor input, float p, bool train) -> Tensor
+Tensor alpha_dropout(const Dest& dest, const Tensor& input, double p, bool train);
+// feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor
+Tensor feature_alpha_dropout(const Dest& dest, const Tensor& input, double p, bool train);
 // native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
 std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p, std::optional<bool> train);
 // native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor

@@ -417,31 +417,6 @@ const Operator op_normal_float_float_out::op = {
     "normal.float_float_out(float mean, float std, int[] size, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
 
-struct op_normal_float_Tensor {
-  static const Operator op;
-  [[gnu::always_inline]] static Tensor call(double mean, const Tensor& std, const std::optional<Generator>& generator) {
-    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, mean, std, generator);
-    return ops::normal(ops::Dest(), mean, std, generator);
-  }
-};
-const Operator op_normal_float_Tensor::op = {
-    "aten::normal", "float_Tensor",
-    "normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
-
-struct op_normal_float_Tensor_out {
-  static const Operator op;
-  [[gnu::always_inline]] static void call(double mean, const Tensor& std, const std::optional<Generator>& generator,
-                                          const Tensor& out) {
-    if (intercepted(op)) [[unlikely]] return intercept<void>(op, mean, std, generator, out);
-    ops::normal(ops::Dest::out(out), mean, std, generator);
-  }
-};
-const Operator op_normal_float_Tensor_out::op = {
-    "aten::normal", "float_Tensor_out",
-    "normal.float_Tensor_out(float mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
-
 struct op_normal_Tensor_float {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& mean, double std, const std::optional<Generator>& generator) {
@@ -465,6 +440,31 @@ struct op_normal_Tensor_float_out {
 const Operator op_normal_Tensor_float_out::op = {
     "aten::normal", "Tensor_float_out",
     "normal.Tensor_float_out(Tensor mean, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
+
+struct op_normal_float_Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(double mean, const Tensor& std, const std::optional<Generator>& generator) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, mean, std, generator);
+    return ops::normal(ops::Dest(), mean, std, generator);
+  }
+};
+const Operator op_normal_float_Tensor::op = {
+    "aten::normal", "float_Tensor",
+    "normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+
+struct op_normal_float_Tensor_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(double mean, const Tensor& std, const std::optional<Generator>& generator,
+                                          const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, mean, std, generator, out);
+    ops::normal(ops::Dest::out(out), mean, std, generator);
+  }
+};
+const Operator op_normal_float_Tensor_out::op = {
+    "aten::normal", "float_Tensor_out",
+    "normal.float_Tensor_out(float mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
 
 struct op_normal_Tensor_Tensor {
@@ -493,18 +493,18 @@ const Operator op_normal_Tensor_Tensor_out::op = {
     "normal.Tensor_Tensor_out(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
 
-struct op_normal_ {
+struct op_normal_functional {
   static const Operator op;
-  [[gnu::always_inline]] static void call(const Tensor& self, double mean, double std,
-                                          const std::optional<Generator>& generator) {
-    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, mean, std, generator);
-    ops::normal_(self, mean, std, generator);
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, double mean, double std,
+                                            const std::optional<Generator>& generator) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, mean, std, generator);
+    return ops::normal_functional(self, mean, std, generator);
   }
 };
-const Operator op_normal_::op = {
-    "aten::normal_", "",
-    "normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+const Operator op_normal_functional::op = {
+    "aten::normal_functional", "",
+    "normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
 
 struct op_uniform_ {
   static const Operator op;
@@ -519,67 +519,44 @@ const Operator op_uniform_::op = {
     "uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
 
-struct op_bernoulli {
+struct op_normal_ {
   static const Operator op;
-  [[gnu::always_inline]] static Tensor call(const Tensor& self, const std::optional<Generator>& generator) {
-    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, generator);
-    return ops::bernoulli(ops::Dest(), self, generator);
-  }
-};
-const Operator op_bernoulli::op = {
-    "aten::bernoulli", "",
-    "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kRandom, 0};
-
-struct op_bernoulli_out {
-  static const Operator op;
-  [[gnu::always_inline]] static void call(const Tensor& self, const std::optional<Generator>& generator,
-                                          const Tensor& out) {
-    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, generator, out);
-    ops::bernoulli(ops::Dest::out(out), self, generator);
-  }
-};
-const Operator op_bernoulli_out::op = {
-    "aten::bernoulli", "out",
-    "bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kRandom, 1};
-
-struct op_bernoulli_p {
-  static const Operator op;
-  [[gnu::always_inline]] static Tensor call(const Tensor& self, double p, const std::optional<Generator>& generator) {
-    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, p, generator);
-    return ops::bernoulli(self, p, generator);
-  }
-};
-const Operator op_bernoulli_p::op = {
-    "aten::bernoulli", "p",
-    "bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kRandom, 0};
-
-struct op_bernoulli__float {
-  static const Operator op;
-  [[gnu::always_inline]] static void call(const Tensor& self, double p, const std::optional<Generator>& generator) {
-    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, p, generator);
-    ops::bernoulli_(self, p, generator);
-  }
-};
-const Operator op_bernoulli__float::op = {
-    "aten::bernoulli_", "float",
-    "bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kRandom, 0};
-
-struct op_bernoulli__Tensor {
-  static const Operator op;
-  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& p,
+  [[gnu::always_inline]] static void call(const Tensor& self, double mean, double std,
                                           const std::optional<Generator>& generator) {
-    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, p, generator);
-    ops::bernoulli_(self, p, generator);
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, mean, std, generator);
+    ops::normal_(self, mean, std, generator);
   }
 };
-const Operator op_bernoulli__Tensor::op = {
-    "aten::bernoulli_", "Tensor",
-    "bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kRandom, 0};
+const Operator op_normal_::op = {
+    "aten::normal_", "",
+    "normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+
+struct op_log_normal_ {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, double mean, double std,
+                                          const std::optional<Generator>& generator) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, mean, std, generator);
+    ops::log_normal_(self, mean, std, generator);
+  }
+};
+const Operator op_log_normal_::op = {
+    "aten::log_normal_", "",
+    "log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+
+struct op_cauchy_ {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, double median, double sigma,
+                                          const std::optional<Generator>& generator) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, median, sigma, generator);
+    ops::cauchy_(self, median, sigma, generator);
+  }
+};
+const Operator op_cauchy_::op = {
+    "aten::cauchy_", "",
+    "cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
 
 struct op_exponential_ {
   static const Operator op;
@@ -591,6 +568,18 @@ struct op_exponential_ {
 const Operator op_exponential_::op = {
     "aten::exponential_", "",
     "exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+
+struct op_geometric_ {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, double p, const std::optional<Generator>& generator) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, p, generator);
+    ops::geometric_(self, p, generator);
+  }
+};
+const Operator op_geometric_::op = {
+    "aten::geometric_", "",
+    "geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
 
 struct op_random_ {
@@ -630,6 +619,68 @@ const Operator op_random__to::op = {
     "random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
 
+struct op_bernoulli {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, const std::optional<Generator>& generator) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, generator);
+    return ops::bernoulli(ops::Dest(), self, generator);
+  }
+};
+const Operator op_bernoulli::op = {
+    "aten::bernoulli", "",
+    "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+
+struct op_bernoulli_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const std::optional<Generator>& generator,
+                                          const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, generator, out);
+    ops::bernoulli(ops::Dest::out(out), self, generator);
+  }
+};
+const Operator op_bernoulli_out::op = {
+    "aten::bernoulli", "out",
+    "bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
+
+struct op_bernoulli_p {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, double p, const std::optional<Generator>& generator) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, p, generator);
+    return ops::bernoulli(self, p, generator);
+  }
+};
+const Operator op_bernoulli_p::op = {
+    "aten::bernoulli", "p",
+    "bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+
+struct op_bernoulli__float {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, double p, const std::optional<Generator>& generator) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, p, generator);
+    ops::bernoulli_(self, p, generator);
+  }
+};
+const Operator op_bernoulli__float::op = {
+    "aten::bernoulli_", "float",
+    "bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+
+struct op_bernoulli__Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& p,
+                                          const std::optional<Generator>& generator) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, p, generator);
+    ops::bernoulli_(self, p, generator);
+  }
+};
+const Operator op_bernoulli__Tensor::op = {
+    "aten::bernoulli_", "Tensor",
+    "bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+
 struct op_dropout {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& input, double p, bool train) {
@@ -640,7 +691,7 @@ struct op_dropout {
 const Operator op_dropout::op = {
     "aten::dropout", "",
     "dropout(Tensor input, float p, bool train) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite | Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
 
 struct op_dropout_ {
   static const Operator op;
@@ -652,6 +703,78 @@ struct op_dropout_ {
 const Operator op_dropout_::op = {
     "aten::dropout_", "",
     "dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+
+struct op_feature_dropout {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& input, double p, bool train) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, input, p, train);
+    return ops::feature_dropout(ops::Dest(), input, p, train);
+  }
+};
+const Operator op_feature_dropout::op = {
+    "aten::feature_dropout", "",
+    "feature_dropout(Tensor input, float p, bool train) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+
+struct op_feature_dropout_ {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, double p, bool train) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, p, train);
+    ops::feature_dropout(ops::Dest::inplace(self), self, p, train);
+  }
+};
+const Operator op_feature_dropout_::op = {
+    "aten::feature_dropout_", "",
+    "feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+
+struct op_alpha_dropout {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& input, double p, bool train) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, input, p, train);
+    return ops::alpha_dropout(ops::Dest(), input, p, train);
+  }
+};
+const Operator op_alpha_dropout::op = {
+    "aten::alpha_dropout", "",
+    "alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite | Operator::kRandom, 0};
+
+struct op_alpha_dropout_ {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, double p, bool train) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, p, train);
+    ops::alpha_dropout(ops::Dest::inplace(self), self, p, train);
+  }
+};
+const Operator op_alpha_dropout_::op = {
+    "aten::alpha_dropout_", "",
+    "alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kComposite | Operator::kRandom, 0};
+
+struct op_feature_alpha_dropout {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& input, double p, bool train) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, input, p, train);
+    return ops::feature_alpha_dropout(ops::Dest(), input, p, train);
+  }
+};
+const Operator op_feature_alpha_dropout::op = {
+    "aten::feature_alpha_dropout", "",
+    "feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite | Operator::kRandom, 0};
+
+struct op_feature_alpha_dropout_ {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, double p, bool train) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, p, train);
+    ops::feature_alpha_dropout(ops::Dest::inplace(self), self, p, train);
+  }
+};
+const Operator op_feature_alpha_dropout_::op = {
+    "aten::feature_alpha_dropout_", "",
+    "feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kComposite | Operator::kRandom, 0};
 
 struct op_native_dropout {
@@ -712,25 +835,35 @@ const Operator* const kOperators[] = {
     &op_randperm_generator_out::op,
     &op_normal_float_float::op,
     &op_normal_float_float_out::op,
-    &op_normal_float_Tensor::op,
-    &op_normal_float_Tensor_out::op,
     &op_normal_Tensor_float::op,
     &op_normal_Tensor_float_out::op,
+    &op_normal_float_Tensor::op,
+    &op_normal_float_Tensor_out::op,
     &op_normal_Tensor_Tensor::op,
     &op_normal_Tensor_Tensor_out::op,
-    &op_normal_::op,
+    &op_normal_functional::op,
     &op_uniform_::op,
+    &op_normal_::op,
+    &op_log_normal_::op,
+    &op_cauchy_::op,
+    &op_exponential_::op,
+    &op_geometric_::op,
+    &op_random_::op,
+    &op_random__from::op,
+    &op_random__to::op,
     &op_bernoulli::op,
     &op_bernoulli_out::op,
     &op_bernoulli_p::op,
     &op_bernoulli__float::op,
     &op_bernoulli__Tensor::op,
-    &op_exponential_::op,
-    &op_random_::op,
-    &op_random__from::op,
-    &op_random__to::op,
     &op_dropout::op,
     &op_dropout_::op,
+    &op_feature_dropout::op,
+    &op_feature_dropout_::op,
+    &op_alpha_dropout::op,
+    &op_alpha_dropout_::op,
+    &op_feature_alpha_dropout::op,
+    &op_feature_alpha_dropout_::op,
     &op_native_dropout::op,
     &op_native_dropout_backward::op,
 };
@@ -921,19 +1054,6 @@ Tensor& normal_outf(double mean, double std, IntArrayRef size, const std::option
   return out;
 }
 
-Tensor normal(double mean, const Tensor& std,
-              const std::optional<Generator>& generator) {
-  return surface::op_normal_float_Tensor::call(mean, std, generator);
-}
-Tensor& normal_out(Tensor& out, double mean, const Tensor& std, const std::optional<Generator>& generator) {
-  surface::op_normal_float_Tensor_out::call(mean, std, generator, out);
-  return out;
-}
-Tensor& normal_outf(double mean, const Tensor& std, const std::optional<Generator>& generator, Tensor& out) {
-  surface::op_normal_float_Tensor_out::call(mean, std, generator, out);
-  return out;
-}
-
 Tensor normal(const Tensor& mean, double std,
               const std::optional<Generator>& generator) {
   return surface::op_normal_Tensor_float::call(mean, std, generator);
@@ -944,6 +1064,19 @@ Tensor& normal_out(Tensor& out, const Tensor& mean, double std, const std::optio
 }
 Tensor& normal_outf(const Tensor& mean, double std, const std::optional<Generator>& generator, Tensor& out) {
   surface::op_normal_Tensor_float_out::call(mean, std, generator, out);
+  return out;
+}
+
+Tensor normal(double mean, const Tensor& std,
+              const std::optional<Generator>& generator) {
+  return surface::op_normal_float_Tensor::call(mean, std, generator);
+}
+Tensor& normal_out(Tensor& out, double mean, const Tensor& std, const std::optional<Generator>& generator) {
+  surface::op_normal_float_Tensor_out::call(mean, std, generator, out);
+  return out;
+}
+Tensor& normal_outf(double mean, const Tensor& std, const std::optional<Generator>& generator, Tensor& out) {
+  surface::op_normal_float_Tensor_out::call(mean, std, generator, out);
   return out;
 }
 
@@ -960,13 +1093,53 @@ Tensor& normal_outf(const Tensor& mean, const Tensor& std, const std::optional<G
   return out;
 }
 
+Tensor normal_functional(const Tensor& self, double mean, double std,
+                         const std::optional<Generator>& generator) {
+  return surface::op_normal_functional::call(self, mean, std, generator);
+}
+
+Tensor& Tensor::uniform_(double from, double to, const std::optional<Generator>& generator) const {
+  surface::op_uniform_::call(*this, from, to, generator);
+  return const_cast<Tensor&>(*this);
+}
+
 Tensor& Tensor::normal_(double mean, double std, const std::optional<Generator>& generator) const {
   surface::op_normal_::call(*this, mean, std, generator);
   return const_cast<Tensor&>(*this);
 }
 
-Tensor& Tensor::uniform_(double from, double to, const std::optional<Generator>& generator) const {
-  surface::op_uniform_::call(*this, from, to, generator);
+Tensor& Tensor::log_normal_(double mean, double std, const std::optional<Generator>& generator) const {
+  surface::op_log_normal_::call(*this, mean, std, generator);
+  return const_cast<Tensor&>(*this);
+}
+
+Tensor& Tensor::cauchy_(double median, double sigma, const std::optional<Generator>& generator) const {
+  surface::op_cauchy_::call(*this, median, sigma, generator);
+  return const_cast<Tensor&>(*this);
+}
+
+Tensor& Tensor::exponential_(double lambd, const std::optional<Generator>& generator) const {
+  surface::op_exponential_::call(*this, lambd, generator);
+  return const_cast<Tensor&>(*this);
+}
+
+Tensor& Tensor::geometric_(double p, const std::optional<Generator>& generator) const {
+  surface::op_geometric_::call(*this, p, generator);
+  return const_cast<Tensor&>(*this);
+}
+
+Tensor& Tensor::random_(const std::optional<Generator>& generator) const {
+  surface::op_random_::call(*this, generator);
+  return const_cast<Tensor&>(*this);
+}
+
+Tensor& Tensor::random_(int64_t from, std::optional<int64_t> to, const std::optional<Generator>& generator) const {
+  surface::op_random__from::call(*this, from, to, generator);
+  return const_cast<Tensor&>(*this);
+}
+
+Tensor& Tensor::random_(int64_t to, const std::optional<Generator>& generator) const {
+  surface::op_random__to::call(*this, to, generator);
   return const_cast<Tensor&>(*this);
 }
 
@@ -1002,29 +1175,30 @@ Tensor& Tensor::bernoulli_(const Tensor& p, const std::optional<Generator>& gene
   return const_cast<Tensor&>(*this);
 }
 
-Tensor& Tensor::exponential_(double lambd, const std::optional<Generator>& generator) const {
-  surface::op_exponential_::call(*this, lambd, generator);
-  return const_cast<Tensor&>(*this);
-}
-
-Tensor& Tensor::random_(const std::optional<Generator>& generator) const {
-  surface::op_random_::call(*this, generator);
-  return const_cast<Tensor&>(*this);
-}
-
-Tensor& Tensor::random_(int64_t from, std::optional<int64_t> to, const std::optional<Generator>& generator) const {
-  surface::op_random__from::call(*this, from, to, generator);
-  return const_cast<Tensor&>(*this);
-}
-
-Tensor& Tensor::random_(int64_t to, const std::optional<Generator>& generator) const {
-  surface::op_random__to::call(*this, to, generator);
-  return const_cast<Tensor&>(*this);
-}
-
 Tensor dropout(const Tensor& input, double p, bool train) { return surface::op_dropout::call(input, p, train); }
 Tensor& dropout_(Tensor& self, double p, bool train) {
   surface::op_dropout_::call(self, p, train);
+  return self;
+}
+
+Tensor feature_dropout(const Tensor& input, double p,
+                       bool train) { return surface::op_feature_dropout::call(input, p, train); }
+Tensor& feature_dropout_(Tensor& self, double p, bool train) {
+  surface::op_feature_dropout_::call(self, p, train);
+  return self;
+}
+
+Tensor alpha_dropout(const Tensor& input, double p,
+                     bool train) { return surface::op_alpha_dropout::call(input, p, train); }
+Tensor& alpha_dropout_(Tensor& self, double p, bool train) {
+  surface::op_alpha_dropout_::call(self, p, train);
+  return self;
+}
+
+Tensor feature_alpha_dropout(const Tensor& input, double p,
+                             bool train) { return surface::op_feature_alpha_dropout::call(input, p, train); }
+Tensor& feature_alpha_dropout_(Tensor& self, double p, bool train) {
+  surface::op_feature_alpha_dropout_::call(self, p, train);
   return self;
 }
 
