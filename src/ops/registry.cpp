@@ -109,15 +109,6 @@ Stack complete(const OperatorHandle& op, std::vector<IValue> args, std::vector<s
   return stack;
 }
 
-// What stays of the arguments of an operator that wrote into them: its results.
-void keep_results(const Operator& op, Stack& stack) {
-  if (op.flags & Operator::kInplace) {
-    stack.resize(1);
-  } else if (op.flags & Operator::kOut) {
-    stack.erase(stack.begin(), stack.end() - op.outs);
-  }
-}
-
 }  // namespace
 
 std::string_view OperatorHandle::name() const { return op_->name; }
@@ -140,6 +131,7 @@ void OperatorHandle::call(Stack& stack) const {
     wrong_arguments(*this, str("the stack holds ", stack.size(), " values for ", schema.arguments.size(), " arguments"));
   }
   if (surface::intercepted(*op_)) return surface::run_interposed(*op_, stack);
+  if (op_->flags & Operator::kUser) return call_user_operator(*op_, stack);
   op_->unbox(op_->function, stack);
   keep_results(*op_, stack);
 }
@@ -179,6 +171,14 @@ std::vector<IValue> call(std::string_view name, std::vector<IValue> args,
 }
 
 void register_operator(const Operator* op) { Registry::get().add(op); }
+
+void keep_results(const Operator& op, Stack& stack) {
+  if (op.flags & Operator::kInplace) {
+    stack.resize(1);
+  } else if (op.flags & Operator::kOut) {
+    stack.erase(stack.begin(), stack.end() - op.outs);
+  }
+}
 
 namespace boxing {
 

@@ -71,5 +71,9 @@ inline Tensor with_requires_grad(Tensor t, const TensorOptions& options) {
 
 /// Adds a run-time operator. Throws Error if the name is taken.
 void register_operator(const Operator* op);
+/// Calls one (library.cpp): the implementation for its tensors' device, recorded where it has a gradient.
+void call_user_operator(const Operator& op, Stack& stack);
+/// Leaves of the arguments of an operator that wrote into them its results.
+void keep_results(const Operator& op, Stack& stack);
 
 }  // namespace gradus::inline v0
