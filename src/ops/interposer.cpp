@@ -38,13 +38,23 @@ std::string text_of(const Stack& stack) {
 }  // namespace
 
 Interposer::~Interposer() = default;
-bool Interposer::takes_whole(const OperatorHandle&) const { return true; }
+bool Interposer::takes_whole(const OperatorHandle&) const {
+  return true;
+}
 
-InterposerGuard::InterposerGuard(Interposer& interposer) : interposer_(interposer), below_(top) { set_top(this); }
-InterposerGuard::~InterposerGuard() { set_top(below_); }
+InterposerGuard::InterposerGuard(Interposer& interposer) : interposer_(interposer), below_(top) {
+  set_top(this);
+}
+InterposerGuard::~InterposerGuard() {
+  set_top(below_);
+}
 
-NoInterposers::NoInterposers() : top_(top) { set_top(nullptr); }
-NoInterposers::~NoInterposers() { set_top(top_); }
+NoInterposers::NoInterposers() : top_(top) {
+  set_top(nullptr);
+}
+NoInterposers::~NoInterposers() {
+  set_top(top_);
+}
 
 namespace surface {
 
@@ -69,9 +79,15 @@ void OperatorLogger::call(const OperatorHandle& op, Stack& stack) {
   op.call(stack);
   sink_(line + " -> " + text_of(stack));
 }
-bool OperatorLogger::takes_whole(const OperatorHandle&) const { return !parts_; }
+bool OperatorLogger::takes_whole(const OperatorHandle&) const {
+  return !parts_;
+}
 
-void IdentityBoxer::call(const OperatorHandle& op, Stack& stack) { op.call(stack); }
-bool IdentityBoxer::takes_whole(const OperatorHandle&) const { return false; }
+void IdentityBoxer::call(const OperatorHandle& op, Stack& stack) {
+  op.call(stack);
+}
+bool IdentityBoxer::takes_whole(const OperatorHandle&) const {
+  return false;
+}
 
 }  // namespace gradus::inline v0

@@ -7,9 +7,15 @@ std::string text_of(const Tensor& t) {
   if (!t.defined()) return "Tensor(undefined)";
   return str("Tensor", t.sizes(), " ", t.scalar_type());
 }
-std::string text_of(bool v) { return v ? "True" : "False"; }
-std::string text_of(complex<double> v) { return str("(", v.re, v.im < 0 ? "" : "+", v.im, "j)"); }
-std::string text_of(const std::optional<Tensor>& t) { return t ? text_of(*t) : "None"; }
+std::string text_of(bool v) {
+  return v ? "True" : "False";
+}
+std::string text_of(complex<double> v) {
+  return str("(", v.re, v.im < 0 ? "" : "+", v.im, "j)");
+}
+std::string text_of(const std::optional<Tensor>& t) {
+  return t ? text_of(*t) : "None";
+}
 template <class T>
 std::string text_of(const T& v) {
   return str(v);
@@ -41,18 +47,23 @@ IValue::IValue(const Scalar& v) {
 
 Scalar IValue::toScalar() const {
   switch (tag()) {
-    case Tag::Int: return Scalar(toInt());
-    case Tag::Double: return Scalar(toDouble());
-    case Tag::Bool: return Scalar(toBool());
-    case Tag::Complex: return Scalar(toComplexDouble());
-    default: throw TypeError(gradus::str("expected a number, got ", type_name()));
+    case Tag::Int:
+      return Scalar(toInt());
+    case Tag::Double:
+      return Scalar(toDouble());
+    case Tag::Bool:
+      return Scalar(toBool());
+    case Tag::Complex:
+      return Scalar(toComplexDouble());
+    default:
+      throw TypeError(gradus::str("expected a number, got ", type_name()));
   }
 }
 
 const char* IValue::type_name(Tag tag) {
-  static constexpr const char* kNames[] = {"None",   "Tensor", "int",       "float", "bool",    "complex", "str",
-                                           "Device", "Generator", "int[]", "float[]", "bool[]", "Scalar[]",
-                                           "Tensor[]", "Tensor?[]"};
+  static constexpr const char* kNames[] = {"None",    "Tensor", "int",      "float",     "bool",
+                                           "complex", "str",    "Device",   "Generator", "int[]",
+                                           "float[]", "bool[]", "Scalar[]", "Tensor[]",  "Tensor?[]"};
   return kNames[static_cast<int>(tag)];
 }
 
@@ -62,21 +73,36 @@ void IValue::wrong_kind(Tag wanted) const {
 
 std::string IValue::str() const {
   switch (tag()) {
-    case Tag::None: return "None";
-    case Tag::Tensor: return text_of(toTensor());
-    case Tag::Int: return gradus::str(toInt());
-    case Tag::Double: return gradus::str(toDouble());
-    case Tag::Bool: return text_of(toBool());
-    case Tag::Complex: return text_of(toComplexDouble());
-    case Tag::String: return "'" + toStringRef() + "'";
-    case Tag::Device: return toDevice().str();
-    case Tag::Generator: return "Generator";
-    case Tag::IntList: return text_of_list(toIntVector());
-    case Tag::DoubleList: return text_of_list(toDoubleVector());
-    case Tag::BoolList: return text_of_list(toBoolVector());
-    case Tag::ScalarList: return text_of_list(toScalarVector());
-    case Tag::TensorList: return text_of_list(toTensorVector());
-    case Tag::OptionalTensorList: return text_of_list(toOptionalTensorVector());
+    case Tag::None:
+      return "None";
+    case Tag::Tensor:
+      return text_of(toTensor());
+    case Tag::Int:
+      return gradus::str(toInt());
+    case Tag::Double:
+      return gradus::str(toDouble());
+    case Tag::Bool:
+      return text_of(toBool());
+    case Tag::Complex:
+      return text_of(toComplexDouble());
+    case Tag::String:
+      return "'" + toStringRef() + "'";
+    case Tag::Device:
+      return toDevice().str();
+    case Tag::Generator:
+      return "Generator";
+    case Tag::IntList:
+      return text_of_list(toIntVector());
+    case Tag::DoubleList:
+      return text_of_list(toDoubleVector());
+    case Tag::BoolList:
+      return text_of_list(toBoolVector());
+    case Tag::ScalarList:
+      return text_of_list(toScalarVector());
+    case Tag::TensorList:
+      return text_of_list(toTensorVector());
+    case Tag::OptionalTensorList:
+      return text_of_list(toOptionalTensorVector());
   }
   return "?";
 }

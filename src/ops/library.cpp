@@ -16,10 +16,14 @@ using Kernel = std::shared_ptr<const std::function<void(Stack&)>>;
 
 const char* device_name(DeviceType type) {
   switch (type) {
-    case DeviceType::CPU: return "cpu";
-    case DeviceType::CUDA: return "cuda";
-    case DeviceType::Meta: return "meta";
-    case DeviceType::PrivateUse1: return "privateuse1";
+    case DeviceType::CPU:
+      return "cpu";
+    case DeviceType::CUDA:
+      return "cuda";
+    case DeviceType::Meta:
+      return "meta";
+    case DeviceType::PrivateUse1:
+      return "privateuse1";
   }
   return "unknown";
 }
@@ -62,9 +66,10 @@ struct UserOperator : Operator {
     if (generic) return generic;
     std::string have;
     for (const auto& [type, kernel] : by_device) have += (have.empty() ? "" : ", ") + std::string(device_name(type));
-    throw NotImplementedError(str(parsed.full_name(), ": there is no implementation for ", device_name(device), " tensors",
-                                  have.empty() ? std::string() : str("; there are ones for ", have),
-                                  ". Add one with m.impl in a GRADUS_LIBRARY(", name_text.substr(0, name_text.find(':')), ", m)"));
+    throw NotImplementedError(str(parsed.full_name(), ": there is no implementation for ", device_name(device),
+                                  " tensors", have.empty() ? std::string() : str("; there are ones for ", have),
+                                  ". Add one with m.impl in a GRADUS_LIBRARY(",
+                                  name_text.substr(0, name_text.find(':')), ", m)"));
   }
 };
 
@@ -125,8 +130,10 @@ std::vector<bool> needs_by_argument(const Stack& arguments, const std::vector<bo
   std::vector<bool> needs;
   size_t at = 0;
   for (const IValue& v : arguments) {
-    size_t n = v.isTensor() ? 1 : v.isTensorList() ? v.toTensorVector().size()
-               : v.isOptionalTensorList() ? v.toOptionalTensorVector().size() : 0;
+    size_t n = v.isTensor()               ? 1
+               : v.isTensorList()         ? v.toTensorVector().size()
+               : v.isOptionalTensorList() ? v.toOptionalTensorVector().size()
+                                          : 0;
     bool any = false;
     for (; n > 0; --n, ++at) any = any || by_tensor[at];
     needs.push_back(any);
@@ -136,7 +143,8 @@ std::vector<bool> needs_by_argument(const Stack& arguments, const std::vector<bo
 
 // --- calls -----------------------------------------------------------------------------------------------------------
 
-// AutogradContext::saved_data holds what is no tensor: the operator, and each argument and result with its tensors taken out.
+// AutogradContext::saved_data holds what is no tensor: the operator, and each argument and result with its tensors
+// taken out.
 void keep(autograd::AutogradContext& context, const char* prefix, Stack stack) {
   context.saved_data[std::string(prefix) + "count"] = static_cast<int64_t>(stack.size());
   for (size_t i = 0; i < stack.size(); ++i) context.saved_data[prefix + std::to_string(i)] = std::move(stack[i]);
@@ -174,8 +182,8 @@ void run_kernel(UserOperator& op, const Kernel& kernel, Stack& stack) {
   (*kernel)(stack);
   keep_results(op, stack);
   if (op.parsed.returns.empty()) stack.clear();
-  GRADUS_CHECK(stack.size() == op.parsed.returns.size(), op.parsed.full_name(), ": its implementation returned ", stack.size(),
-               " values; the schema has ", op.parsed.returns.size());
+  GRADUS_CHECK(stack.size() == op.parsed.returns.size(), op.parsed.full_name(), ": its implementation returned ",
+               stack.size(), " values; the schema has ", op.parsed.returns.size());
 }
 
 void run_recorded(UserOperator& op, const Kernel& kernel, Stack& stack, std::vector<Tensor> inputs) {
@@ -199,7 +207,8 @@ UserOperator& find_user_operator(const std::string& ns, std::string_view name) {
   if (full.find("::") == std::string::npos) full = ns + "::" + full;
   std::lock_guard lock(user_operators_mutex());
   const auto it = user_operators().find(full);
-  GRADUS_CHECK(it != user_operators().end(), full, ": no operator of this name was declared; call m.def with its schema first");
+  GRADUS_CHECK(it != user_operators().end(), full,
+               ": no operator of this name was declared; call m.def with its schema first");
   return *it->second;
 }
 
@@ -233,13 +242,19 @@ void call_user_operator(const Operator& entry, Stack& stack) {
   run_kernel(op, kernel, stack);
 }
 
-const IValue& GradientCall::argument(size_t i) const { return at(arguments_, i, "argument"); }
-const IValue& GradientCall::result(size_t i) const { return at(results_, i, "result"); }
+const IValue& GradientCall::argument(size_t i) const {
+  return at(arguments_, i, "argument");
+}
+const IValue& GradientCall::result(size_t i) const {
+  return at(results_, i, "result");
+}
 const Tensor& GradientCall::grad(size_t i) const {
   GRADUS_CHECK_AS(IndexError, i < grads_.size(), "gradient: there is no gradient ", i, "; there are ", grads_.size());
   return grads_[i];
 }
-bool GradientCall::needs(size_t i) const { return i < needs_.size() && needs_[i]; }
+bool GradientCall::needs(size_t i) const {
+  return i < needs_.size() && needs_[i];
+}
 
 std::string Library::define(std::string_view schema) {
   FunctionSchema parsed = parse_schema(schema, ns_);

@@ -58,7 +58,8 @@ class Registry {
  private:
   Registry() {
     for (const surface::OperatorTable* const* table = surface::kTables; *table; ++table) {
-      for (size_t i = 0; i < (*table)->count; ++i) operators_.emplace(full_name(*(*table)->entries[i]), (*table)->entries[i]);
+      for (size_t i = 0; i < (*table)->count; ++i)
+        operators_.emplace(full_name(*(*table)->entries[i]), (*table)->entries[i]);
     }
   }
 
@@ -111,24 +112,51 @@ Stack complete(const OperatorHandle& op, std::vector<IValue> args, std::vector<s
 
 }  // namespace
 
-std::string_view OperatorHandle::name() const { return op_->name; }
-std::string_view OperatorHandle::overload() const { return op_->overload; }
-std::string OperatorHandle::full_name() const { return gradus::v0::full_name(*op_); }
-const FunctionSchema& OperatorHandle::schema() const { return Registry::get().schema(op_); }
-bool OperatorHandle::is_composite() const { return op_->flags & Operator::kComposite; }
-bool OperatorHandle::is_inplace() const { return op_->flags & Operator::kInplace; }
-bool OperatorHandle::is_out() const { return op_->flags & Operator::kOut; }
-bool OperatorHandle::is_view() const { return op_->flags & Operator::kView; }
-bool OperatorHandle::is_random() const { return op_->flags & Operator::kRandom; }
-bool OperatorHandle::is_pointwise() const { return op_->flags & Operator::kPointwise; }
-bool OperatorHandle::is_reduction() const { return op_->flags & Operator::kReduction; }
-bool OperatorHandle::is_nondifferentiable() const { return op_->flags & Operator::kNondiff; }
-bool OperatorHandle::is_data_dependent() const { return op_->flags & Operator::kDataDependent; }
+std::string_view OperatorHandle::name() const {
+  return op_->name;
+}
+std::string_view OperatorHandle::overload() const {
+  return op_->overload;
+}
+std::string OperatorHandle::full_name() const {
+  return gradus::v0::full_name(*op_);
+}
+const FunctionSchema& OperatorHandle::schema() const {
+  return Registry::get().schema(op_);
+}
+bool OperatorHandle::is_composite() const {
+  return op_->flags & Operator::kComposite;
+}
+bool OperatorHandle::is_inplace() const {
+  return op_->flags & Operator::kInplace;
+}
+bool OperatorHandle::is_out() const {
+  return op_->flags & Operator::kOut;
+}
+bool OperatorHandle::is_view() const {
+  return op_->flags & Operator::kView;
+}
+bool OperatorHandle::is_random() const {
+  return op_->flags & Operator::kRandom;
+}
+bool OperatorHandle::is_pointwise() const {
+  return op_->flags & Operator::kPointwise;
+}
+bool OperatorHandle::is_reduction() const {
+  return op_->flags & Operator::kReduction;
+}
+bool OperatorHandle::is_nondifferentiable() const {
+  return op_->flags & Operator::kNondiff;
+}
+bool OperatorHandle::is_data_dependent() const {
+  return op_->flags & Operator::kDataDependent;
+}
 
 void OperatorHandle::call(Stack& stack) const {
   const FunctionSchema& schema = this->schema();
   if (stack.size() != schema.arguments.size()) {
-    wrong_arguments(*this, str("the stack holds ", stack.size(), " values for ", schema.arguments.size(), " arguments"));
+    wrong_arguments(*this,
+                    str("the stack holds ", stack.size(), " values for ", schema.arguments.size(), " arguments"));
   }
   if (surface::intercepted(*op_)) return surface::run_interposed(*op_, stack);
   if (op_->flags & Operator::kUser) return call_user_operator(*op_, stack);
@@ -154,7 +182,9 @@ OperatorHandle get_operator(std::string_view name) {
                                               : str(name, ": there is no such overload; there are ", overloads));
 }
 
-std::vector<OperatorHandle> all_operators() { return Registry::get().all(); }
+std::vector<OperatorHandle> all_operators() {
+  return Registry::get().all();
+}
 
 std::vector<IValue> call(const OperatorHandle& op, std::vector<IValue> args,
                          std::vector<std::pair<std::string, IValue>> kwargs) {
@@ -170,7 +200,9 @@ std::vector<IValue> call(std::string_view name, std::vector<IValue> args,
   return call(get_operator(name), std::move(args), std::move(kwargs));
 }
 
-void register_operator(const Operator* op) { Registry::get().add(op); }
+void register_operator(const Operator* op) {
+  Registry::get().add(op);
+}
 
 void keep_results(const Operator& op, Stack& stack) {
   if (op.flags & Operator::kInplace) {

@@ -51,7 +51,9 @@ extern const OperatorTable* const kTables[];
 /// Hands the call to the interposer on top.
 [[gnu::cold]] void run_interposed(const Operator& op, Stack& stack);
 
-[[gnu::always_inline]] inline bool intercepted(const Operator& op) { return gradus::intercepted() && top_wants(op); }
+[[gnu::always_inline]] inline bool intercepted(const Operator& op) {
+  return gradus::intercepted() && top_wants(op);
+}
 
 template <class R, class... A>
 [[gnu::noinline, gnu::cold]] R intercept(const Operator& op, const A&... args) {
@@ -60,10 +62,13 @@ template <class R, class... A>
   return boxing::Result<R>::take(stack);
 }
 
-inline const Tensor& or_undefined(const std::optional<Tensor>& t) { return t ? *t : boxing::undefined(); }
+inline const Tensor& or_undefined(const std::optional<Tensor>& t) {
+  return t ? *t : boxing::undefined();
+}
 
 inline Tensor with_requires_grad(Tensor t, const TensorOptions& options) {
-  if (options.requires_grad()) [[unlikely]] t.set_requires_grad(true);
+  if (options.requires_grad()) [[unlikely]]
+    t.set_requires_grad(true);
   return t;
 }
 

@@ -10,11 +10,16 @@ constexpr struct {
   std::string_view text;
   SchemaType::Base base;
 } kBases[] = {
-    {"Tensor", SchemaType::Base::Tensor}, {"Scalar", SchemaType::Base::Scalar},
-    {"int", SchemaType::Base::Int},       {"float", SchemaType::Base::Float},
-    {"bool", SchemaType::Base::Bool},     {"str", SchemaType::Base::String},
-    {"ScalarType", SchemaType::Base::ScalarType}, {"Layout", SchemaType::Base::Layout},
-    {"Device", SchemaType::Base::Device}, {"MemoryFormat", SchemaType::Base::MemoryFormat},
+    {"Tensor", SchemaType::Base::Tensor},
+    {"Scalar", SchemaType::Base::Scalar},
+    {"int", SchemaType::Base::Int},
+    {"float", SchemaType::Base::Float},
+    {"bool", SchemaType::Base::Bool},
+    {"str", SchemaType::Base::String},
+    {"ScalarType", SchemaType::Base::ScalarType},
+    {"Layout", SchemaType::Base::Layout},
+    {"Device", SchemaType::Base::Device},
+    {"MemoryFormat", SchemaType::Base::MemoryFormat},
     {"Generator", SchemaType::Base::Generator},
 };
 
@@ -117,7 +122,8 @@ class Parser {
       a.type.base = b.base;
       known = true;
     }
-    if (!known) fail("a type (Tensor, Scalar, int, float, bool, str, ScalarType, Layout, Device, MemoryFormat, Generator)");
+    if (!known)
+      fail("a type (Tensor, Scalar, int, float, bool, str, ScalarType, Layout, Device, MemoryFormat, Generator)");
     a.type.text = std::string(name);
     if (take('(')) {
       const size_t end = text_.find(')', at_);
@@ -228,8 +234,8 @@ std::vector<To> each(const std::vector<From>& list) {
 bool convert_list(const SchemaType& type, IValue& value) {
   using Base = SchemaType::Base;
   // An empty list of any kind is an empty list of every kind.
-  const bool empty = (value.isIntList() && value.toIntVector().empty()) ||
-                     (value.isTensorList() && value.toTensorVector().empty());
+  const bool empty =
+      (value.isIntList() && value.toIntVector().empty()) || (value.isTensorList() && value.toTensorVector().empty());
   switch (type.base) {
     case Base::Tensor:
       if (empty) value = std::vector<Tensor>();
@@ -273,7 +279,8 @@ bool convert_list(const SchemaType& type, IValue& value) {
       if (value.isIntList()) value = each<Scalar>(value.toIntVector());
       if (value.isDoubleList()) value = each<Scalar>(value.toDoubleVector());
       return value.isScalarList();
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -283,21 +290,27 @@ bool SchemaType::convert(IValue& value) const {
   if (value.isNone()) return is_optional;
   if (is_list) return convert_list(*this, value);
   switch (base) {
-    case Base::Tensor: return value.isTensor();
-    case Base::Scalar: return value.isScalar();
+    case Base::Tensor:
+      return value.isTensor();
+    case Base::Scalar:
+      return value.isScalar();
     case Base::Int:
     case Base::ScalarType:
     case Base::Layout:
-    case Base::MemoryFormat: return value.isInt();
+    case Base::MemoryFormat:
+      return value.isInt();
     case Base::Float:
       if (value.isInt()) value = value.toDouble();
       return value.isDouble();
-    case Base::Bool: return value.isBool();
-    case Base::String: return value.isString();
+    case Base::Bool:
+      return value.isBool();
+    case Base::String:
+      return value.isString();
     case Base::Device:
       if (value.isString()) value = Device(value.toStringRef());
       return value.isDevice();
-    case Base::Generator: return value.isGenerator();
+    case Base::Generator:
+      return value.isGenerator();
   }
   return false;
 }
@@ -314,6 +327,8 @@ int FunctionSchema::find(std::string_view name) const {
   return -1;
 }
 
-FunctionSchema parse_schema(std::string_view text, std::string_view ns) { return Parser(text, ns).parse(); }
+FunctionSchema parse_schema(std::string_view text, std::string_view ns) {
+  return Parser(text, ns).parse();
+}
 
 }  // namespace gradus::inline v0

@@ -17,8 +17,8 @@ using Unboxer = void (*)(AnyFunction function, Stack& stack);
 
 // --- arguments to values ---
 
-/// Appends arguments. TensorOptions become the schema's four (dtype, layout, device, pin_memory); a memory format in them
-/// goes to the schema's own memory_format argument where that was left out.
+/// Appends arguments. TensorOptions become the schema's four (dtype, layout, device, pin_memory); a memory format in
+/// them goes to the schema's own memory_format argument where that was left out.
 struct Boxer {
   Stack& stack;
   std::optional<MemoryFormat> format;
@@ -65,12 +65,12 @@ inline const Tensor& undefined() {
 }
 
 // Borrowed results (references, ranges) stay valid while the stack does.
-#define GRADUS_UNBOX(T, schema_name, Result, expression)                          \
-  template <>                                                                     \
-  struct Unbox<T> {                                                               \
-    static constexpr size_t width = 1;                                            \
-    static constexpr const char* name = schema_name;                              \
-    static Result get(IValue* v) { return expression; }                           \
+#define GRADUS_UNBOX(T, schema_name, Result, expression) \
+  template <>                                            \
+  struct Unbox<T> {                                      \
+    static constexpr size_t width = 1;                   \
+    static constexpr const char* name = schema_name;     \
+    static Result get(IValue* v) { return expression; }  \
   }
 
 GRADUS_UNBOX(Tensor, "Tensor", const Tensor&, v->isNone() ? undefined() : v->toTensor());

@@ -13,7 +13,19 @@ inline namespace v0 {
 
 /// A type of a schema: `int[2]?` is Int, a list of 2, optional.
 struct SchemaType {
-  enum class Base : uint8_t { Tensor, Scalar, Int, Float, Bool, String, ScalarType, Layout, Device, MemoryFormat, Generator };
+  enum class Base : uint8_t {
+    Tensor,
+    Scalar,
+    Int,
+    Float,
+    Bool,
+    String,
+    ScalarType,
+    Layout,
+    Device,
+    MemoryFormat,
+    Generator
+  };
   Base base = Base::Tensor;
   bool is_list = false;
   bool is_optional = false;

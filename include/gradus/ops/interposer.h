@@ -25,8 +25,8 @@ inline namespace v0 {
 class GRADUS_API Interposer {
  public:
   virtual ~Interposer();
-  /// `stack` holds the arguments in schema order; the results are to stand there afterwards. In-place operators' result is
-  /// `self`, out forms' the out tensors.
+  /// `stack` holds the arguments in schema order; the results are to stand there afterwards. In-place operators' result
+  /// is `self`, out forms' the out tensors.
   virtual void call(const OperatorHandle& op, Stack& stack) = 0;
   /// Whether a composite operator comes as one call (true) or as the calls it is made of.
   virtual bool takes_whole(const OperatorHandle& op) const;

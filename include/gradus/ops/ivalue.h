@@ -18,43 +18,56 @@ inline namespace v0 {
 class IValue {
  public:
   enum class Tag : uint8_t {
-    None, Tensor, Int, Double, Bool, Complex, String, Device, Generator,
-    IntList, DoubleList, BoolList, ScalarList, TensorList, OptionalTensorList
+    None,
+    Tensor,
+    Int,
+    Double,
+    Bool,
+    Complex,
+    String,
+    Device,
+    Generator,
+    IntList,
+    DoubleList,
+    BoolList,
+    ScalarList,
+    TensorList,
+    OptionalTensorList
   };
   using OptionalTensors = std::vector<std::optional<Tensor>>;
 
   IValue() = default;
-  IValue(std::nullopt_t) {}                                           // NOLINT: conversions are the point of this class
-  IValue(Tensor v) : value_(std::move(v)) {}                          // NOLINT
+  IValue(std::nullopt_t) {}                   // NOLINT: conversions are the point of this class
+  IValue(Tensor v) : value_(std::move(v)) {}  // NOLINT
   template <class T, std::enable_if_t<std::is_integral<T>::value && !std::is_same<T, bool>::value, int> = 0>
-  IValue(T v) : value_(static_cast<int64_t>(v)) {}                    // NOLINT
+  IValue(T v) : value_(static_cast<int64_t>(v)) {}  // NOLINT
   template <class T, std::enable_if_t<std::is_same<T, bool>::value, bool> = true>
-  IValue(T v) : value_(v) {}                                          // NOLINT
-  IValue(double v) : value_(v) {}                                     // NOLINT
-  IValue(complex<double> v) : value_(v) {}                            // NOLINT
-  GRADUS_API IValue(const Scalar& v);                                         // NOLINT
-  IValue(ScalarType v) : IValue(static_cast<int64_t>(v)) {}           // NOLINT
-  IValue(Layout v) : IValue(static_cast<int64_t>(v)) {}               // NOLINT
-  IValue(MemoryFormat v) : IValue(static_cast<int64_t>(v)) {}         // NOLINT
-  IValue(std::string v) : value_(std::move(v)) {}                     // NOLINT
-  IValue(std::string_view v) : value_(std::string(v)) {}              // NOLINT
-  IValue(const char* v) : value_(std::string(v)) {}                   // NOLINT
-  IValue(Device v) : value_(v) {}                                     // NOLINT
-  IValue(Generator v) : value_(std::move(v)) {}                       // NOLINT
-  IValue(std::vector<int64_t> v) : value_(std::move(v)) {}            // NOLINT
-  IValue(std::vector<double> v) : value_(std::move(v)) {}             // NOLINT
-  IValue(std::vector<bool> v) : value_(std::move(v)) {}               // NOLINT
-  IValue(std::vector<Scalar> v) : value_(std::move(v)) {}             // NOLINT
-  IValue(std::vector<Tensor> v) : value_(std::move(v)) {}             // NOLINT
-  IValue(OptionalTensors v) : value_(std::move(v)) {}                 // NOLINT
-  IValue(IntArrayRef v) : IValue(v.vec()) {}                          // NOLINT
-  IValue(ArrayRef<double> v) : IValue(v.vec()) {}                     // NOLINT
-  IValue(TensorList v) : IValue(v.vec()) {}                           // NOLINT
+  IValue(T v) : value_(v) {}                                   // NOLINT
+  IValue(double v) : value_(v) {}                              // NOLINT
+  IValue(complex<double> v) : value_(v) {}                     // NOLINT
+  GRADUS_API IValue(const Scalar& v);                          // NOLINT
+  IValue(ScalarType v) : IValue(static_cast<int64_t>(v)) {}    // NOLINT
+  IValue(Layout v) : IValue(static_cast<int64_t>(v)) {}        // NOLINT
+  IValue(MemoryFormat v) : IValue(static_cast<int64_t>(v)) {}  // NOLINT
+  IValue(std::string v) : value_(std::move(v)) {}              // NOLINT
+  IValue(std::string_view v) : value_(std::string(v)) {}       // NOLINT
+  IValue(const char* v) : value_(std::string(v)) {}            // NOLINT
+  IValue(Device v) : value_(v) {}                              // NOLINT
+  IValue(Generator v) : value_(std::move(v)) {}                // NOLINT
+  IValue(std::vector<int64_t> v) : value_(std::move(v)) {}     // NOLINT
+  IValue(std::vector<double> v) : value_(std::move(v)) {}      // NOLINT
+  IValue(std::vector<bool> v) : value_(std::move(v)) {}        // NOLINT
+  IValue(std::vector<Scalar> v) : value_(std::move(v)) {}      // NOLINT
+  IValue(std::vector<Tensor> v) : value_(std::move(v)) {}      // NOLINT
+  IValue(OptionalTensors v) : value_(std::move(v)) {}          // NOLINT
+  IValue(IntArrayRef v) : IValue(v.vec()) {}                   // NOLINT
+  IValue(ArrayRef<double> v) : IValue(v.vec()) {}              // NOLINT
+  IValue(TensorList v) : IValue(v.vec()) {}                    // NOLINT
   template <class T>
-  IValue(const std::optional<T>& v) {                                 // NOLINT
+  IValue(const std::optional<T>& v) {  // NOLINT
     if (v) *this = IValue(*v);
   }
-  IValue(OptionalIntArrayRef v) {                                     // NOLINT
+  IValue(OptionalIntArrayRef v) {  // NOLINT
     if (v) *this = IValue(*v);
   }
 

@@ -25,7 +25,8 @@ inline namespace v0 {
 /// What a registered gradient is computed from.
 class GRADUS_API GradientCall {
  public:
-  GradientCall(const Stack& arguments, const Stack& results, const std::vector<Tensor>& grads, const std::vector<bool>& needs)
+  GradientCall(const Stack& arguments, const Stack& results, const std::vector<Tensor>& grads,
+               const std::vector<bool>& needs)
       : arguments_(arguments), results_(results), grads_(grads), needs_(needs) {}
   /// The operator's arguments in schema order.
   const IValue& argument(size_t i) const;
@@ -95,8 +96,8 @@ class GRADUS_API Library {
     add(name, nullptr, detail::box_function(std::forward<F>(f)));
     return *this;
   }
-  /// An implementation for all devices that have none of their own. Made of Gradus operators, it has a gradient and runs
-  /// on meta tensors as it is.
+  /// An implementation for all devices that have none of their own. Made of Gradus operators, it has a gradient and
+  /// runs on meta tensors as it is.
   template <class F>
   Library& impl(std::string_view name, F&& f) {
     add(name, nullptr, detail::box_function(std::forward<F>(f)));
@@ -108,9 +109,9 @@ class GRADUS_API Library {
     add(name, &device, detail::box_function(std::forward<F>(f)));
     return *this;
   }
-  /// The operator's gradient: one for each tensor among the arguments (a list's elements one by one), undefined where none
-  /// is needed. The implementation then runs without recording. Written with Gradus operators, it can be differentiated
-  /// again.
+  /// The operator's gradient: one for each tensor among the arguments (a list's elements one by one), undefined where
+  /// none is needed. The implementation then runs without recording. Written with Gradus operators, it can be
+  /// differentiated again.
   Library& gradient(std::string_view name, Gradient f);
 
   const std::string& ns() const { return ns_; }
@@ -132,13 +133,13 @@ struct GRADUS_API LibraryInit {
 
 #define GRADUS_LIBRARY_JOIN_(a, b) a##b
 #define GRADUS_LIBRARY_JOIN(a, b) GRADUS_LIBRARY_JOIN_(a, b)
-#define GRADUS_LIBRARY_AT(ns, m, n)                                                                                    \
-  static void GRADUS_LIBRARY_JOIN(gradus_library_##ns##_, n)(::gradus::Library&);                                      \
-  static const ::gradus::detail::LibraryInit GRADUS_LIBRARY_JOIN(gradus_library_init_##ns##_, n)(                      \
-      #ns, &GRADUS_LIBRARY_JOIN(gradus_library_##ns##_, n));                                                           \
+#define GRADUS_LIBRARY_AT(ns, m, n)                                                               \
+  static void GRADUS_LIBRARY_JOIN(gradus_library_##ns##_, n)(::gradus::Library&);                 \
+  static const ::gradus::detail::LibraryInit GRADUS_LIBRARY_JOIN(gradus_library_init_##ns##_, n)( \
+      #ns, &GRADUS_LIBRARY_JOIN(gradus_library_##ns##_, n));                                      \
   static void GRADUS_LIBRARY_JOIN(gradus_library_##ns##_, n)(::gradus::Library & m)
-/// Registers operators when the program or library that holds it is loaded: GRADUS_LIBRARY(ns, m) { m.def(...); }. May stand
-/// several times for one namespace.
+/// Registers operators when the program or library that holds it is loaded: GRADUS_LIBRARY(ns, m) { m.def(...); }. May
+/// stand several times for one namespace.
 #define GRADUS_LIBRARY(ns, m) GRADUS_LIBRARY_AT(ns, m, __LINE__)
 
 }  // namespace v0

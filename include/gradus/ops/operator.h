@@ -38,8 +38,8 @@ class GRADUS_API OperatorHandle {
 
   /// Calls it. `stack` holds all arguments in schema order, of the schema's types; the results take their place.
   void call(Stack& stack) const;
-  /// The same function, called as a C++ function: `op.typed<Tensor(const Tensor&, double)>()(x, 0.5)`. The types are those
-  /// of the C++ surface. Throws TypeError where they are not the schema's.
+  /// The same function, called as a C++ function: `op.typed<Tensor(const Tensor&, double)>()(x, 0.5)`. The types are
+  /// those of the C++ surface. Throws TypeError where they are not the schema's.
   template <class Signature>
   auto typed() const;
 
@@ -58,8 +58,9 @@ GRADUS_API OperatorHandle get_operator(std::string_view name);
 /// All operators, sorted by name.
 GRADUS_API std::vector<OperatorHandle> all_operators();
 
-/// Calls an operator by name. Arguments left out get the schema's defaults; several results come back as several values.
-/// Throws NotImplementedError for an unknown name, TypeError where an argument is missing, too much or of the wrong type.
+/// Calls an operator by name. Arguments left out get the schema's defaults; several results come back as several
+/// values. Throws NotImplementedError for an unknown name, TypeError where an argument is missing, too much or of the
+/// wrong type.
 GRADUS_API std::vector<IValue> call(std::string_view name, std::vector<IValue> args);
 /// The same with keyword arguments.
 GRADUS_API std::vector<IValue> call(std::string_view name, std::vector<IValue> args,

@@ -178,52 +178,50 @@ def definition(op):
     written = outs(op)
     ret = cpp.return_type(op.schema.returns) if op.kind == "functional" else "void"
     declared = [f"const Tensor& {p.name}" if p.name in written else p.declare(False) for p in params]
-    boxed = ", ".join(["op"] + [p.name for p in params])
-    intercept = f"intercept<{ret}>({boxed})"
+    intercept = cpp.broken(f"      return intercept<{ret}>", ["op"] + [p.name for p in params], ";")
     if ret == "Tensor" and any(p.is_options for p in params):
-        intercept = f"with_requires_grad({intercept}, options)"
+        call = f"intercept<{ret}>({', '.join(['op'] + [p.name for p in params])})"
+        intercept = cpp.broken("      return with_requires_grad", [call, "options"], ";")
     text = f"struct {name} {{\n  static const Operator op;\n"
     text += cpp.broken(f"  [[gnu::always_inline]] static {ret} call", declared, " {") + "\n"
-    text += f"    if (intercepted(op)) [[unlikely]] return {intercept};\n"
+    one_line = f"    if (intercepted(op)) [[unlikely]] {intercept.strip()}"
+    text += (one_line if len(one_line) <= cpp.WIDTH and "\n" not in intercept
+             else f"    if (intercepted(op)) [[unlikely]] {{\n{intercept}\n    }}") + "\n"
     text += op_call(op) + "\n  }\n};\n"
     text += f"const Operator {name}::op = {{\n"
     text += f'    "aten::{op.schema.base}", "{op.schema.overload}",\n'
     text += "    {},\n".format('"' + str(op.schema).replace("\\", "\\\\").replace('"', '\\"') + '"')
-    return text + f"    reinterpret_cast<AnyFunction>(&call), unboxer(&call), {flags(op)}, {len(written)}}};\n"
+    return text + f"    reinterpret_cast<AnyFunction>(&call), unboxer(&call),\n    {flags(op)}, {len(written)}}};\n"
+
+
+def with_body(head, params, tail, callee, args, result):
+    """A definition that calls `callee` and returns what it returns, or `result`."""
+    if result is None:
+        line = f"{head}({', '.join(params)}){tail} {{ return {callee}({', '.join(args)}); }}"
+        if len(line) <= cpp.WIDTH:
+            return line
+        body = cpp.broken(f"  return {callee}", args, ";")
+    else:
+        body = cpp.broken(f"  {callee}", args, ";") + f"\n  return {result};"
+    return cpp.broken(head, params, f"{tail} {{") + f"\n{body}\n}}"
 
 
 def function_definitions(op):
-    call = f"surface::{struct_name(op)}::call"
+    callee = f"surface::{struct_name(op)}::call"
     args = [p.name for p in cpp.parameters(op)]
-    for head, params in function_forms(op, False):
-        if op.kind == "functional":
-            yield cpp.broken(head, params, " { " + f"return {call}({', '.join(args)});" + " }")
-            continue
+    result = None
+    if op.kind != "functional":
         names = outs(op) or ["self"]
         result = names[0] if len(names) == 1 else f"{{{', '.join(names)}}}"
-        yield cpp.broken(head, params, " {") + f"\n  {call}({', '.join(args)});\n  return {result};\n}}"
+    for head, params in function_forms(op, False):
+        yield with_body(head, params, "", callee, args, result)
 
 
 def method_definition(op):
     ret, name, params = method_form(op, False)
     args = ["*this" if p.name == "self" else p.name for p in cpp.parameters(op)]
-    head = cpp.broken(f"{ret} Tensor::{name}", params, " const {")
-    call = f"surface::{struct_name(op)}::call({', '.join(args)})"
-    if op.kind == "inplace":
-        return f"{head}\n  {call};\n  return const_cast<Tensor&>(*this);\n}}"
-    return f"{head} return {call}; }}"
-
-
-def tidy(text):
-    """Breaks a one-line body that passes the width."""
-    lines = []
-    for line in text.split("\n"):
-        head, brace, body = line.partition(" { return ")
-        if len(line) > cpp.WIDTH and brace and body.endswith(" }"):
-            lines += [head + " {", "  return " + body[:-2], "}"]
-        else:
-            lines.append(line)
-    return "\n".join(lines)
+    result = "const_cast<Tensor&>(*this)" if op.kind == "inplace" else None
+    return with_body(f"{ret} Tensor::{name}", params, " const", f"surface::{struct_name(op)}::call", args, result)
 
 
 def source(family, entries):
@@ -247,7 +245,7 @@ def source(family, entries):
             if "method" in op.forms:
                 block += method_definition(op) + "\n"
         text += "\n" + block if block else ""
-    return tidy(text) + "\n}  // namespace gradus::inline v0\n"
+    return text + "\n}  // namespace gradus::inline v0\n"
 
 
 def registry_source(families):
@@ -311,6 +309,13 @@ def generate(schemas):
     return {f: entries for f, (_, entries) in families.items()}, files
 
 
+def stale_files(root, files):
+    """Generated files that this index does not make."""
+    found = list((root / "src/ops/surface/generated").glob("*"))
+    found += [p for p in (root / "include/gradus/ops").glob("*.h") if p.read_text(encoding="utf-8").startswith(MADE[:20])]
+    return [name for name in (str(p.relative_to(root)) for p in found) if name not in files]
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(description="Writes the operators' surface from src/ops/schema.")
     parser.add_argument("--schemas", default=REPOSITORY / "src/ops/schema")
@@ -325,9 +330,7 @@ def main(argv=None):
     except schema.IndexError_ as e:
         print(e, file=sys.stderr)
         return 1
-    made = args.root / "src/ops/surface/generated"
-    stale = [str(p.relative_to(args.root)) for p in (made.iterdir() if made.is_dir() else [])
-             if str(p.relative_to(args.root)) not in files]
+    stale = stale_files(args.root, files)
     different = [f for f, text in files.items()
                  if not (args.root / f).is_file() or (args.root / f).read_text(encoding="utf-8") != text]
     if args.check:

@@ -20,7 +20,8 @@ struct op_relu {
 const Operator op_relu::op = {
     "aten::relu", "",
     "relu(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_relu_ {
   static const Operator op;
@@ -32,7 +33,8 @@ struct op_relu_ {
 const Operator op_relu_::op = {
     "aten::relu_", "",
     "relu_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_leaky_relu {
   static const Operator op;
@@ -44,7 +46,8 @@ struct op_leaky_relu {
 const Operator op_leaky_relu::op = {
     "aten::leaky_relu", "",
     "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_leaky_relu_ {
   static const Operator op;
@@ -56,7 +59,8 @@ struct op_leaky_relu_ {
 const Operator op_leaky_relu_::op = {
     "aten::leaky_relu_", "",
     "leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_leaky_relu_out {
   static const Operator op;
@@ -68,7 +72,8 @@ struct op_leaky_relu_out {
 const Operator op_leaky_relu_out::op = {
     "aten::leaky_relu", "out",
     "leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_gelu {
   static const Operator op;
@@ -80,7 +85,8 @@ struct op_gelu {
 const Operator op_gelu::op = {
     "aten::gelu", "",
     "gelu(Tensor self, *, str approximate='none') -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_gelu_ {
   static const Operator op;
@@ -92,7 +98,8 @@ struct op_gelu_ {
 const Operator op_gelu_::op = {
     "aten::gelu_", "",
     "gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_gelu_out {
   static const Operator op;
@@ -104,7 +111,8 @@ struct op_gelu_out {
 const Operator op_gelu_out::op = {
     "aten::gelu", "out",
     "gelu.out(Tensor self, *, str approximate='none', Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_silu {
   static const Operator op;
@@ -116,7 +124,8 @@ struct op_silu {
 const Operator op_silu::op = {
     "aten::silu", "",
     "silu(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_silu_ {
   static const Operator op;
@@ -128,7 +137,8 @@ struct op_silu_ {
 const Operator op_silu_::op = {
     "aten::silu_", "",
     "silu_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_silu_out {
   static const Operator op;
@@ -140,7 +150,8 @@ struct op_silu_out {
 const Operator op_silu_out::op = {
     "aten::silu", "out",
     "silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_threshold {
   static const Operator op;
@@ -152,7 +163,8 @@ struct op_threshold {
 const Operator op_threshold::op = {
     "aten::threshold", "",
     "threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_threshold_ {
   static const Operator op;
@@ -164,7 +176,8 @@ struct op_threshold_ {
 const Operator op_threshold_::op = {
     "aten::threshold_", "",
     "threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_threshold_out {
   static const Operator op;
@@ -177,7 +190,8 @@ struct op_threshold_out {
 const Operator op_threshold_out::op = {
     "aten::threshold", "out",
     "threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_softmax_int {
   static const Operator op;
@@ -189,7 +203,8 @@ struct op_softmax_int {
 const Operator op_softmax_int::op = {
     "aten::softmax", "int",
     "softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_softmax_int_out {
   static const Operator op;
@@ -202,7 +217,8 @@ struct op_softmax_int_out {
 const Operator op_softmax_int_out::op = {
     "aten::softmax", "int_out",
     "softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_log_softmax_int {
   static const Operator op;
@@ -214,7 +230,8 @@ struct op_log_softmax_int {
 const Operator op_log_softmax_int::op = {
     "aten::log_softmax", "int",
     "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_log_softmax_int_out {
   static const Operator op;
@@ -227,7 +244,8 @@ struct op_log_softmax_int_out {
 const Operator op_log_softmax_int_out::op = {
     "aten::log_softmax", "int_out",
     "log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_sigmoid_backward {
   static const Operator op;
@@ -239,7 +257,8 @@ struct op_sigmoid_backward {
 const Operator op_sigmoid_backward::op = {
     "aten::sigmoid_backward", "",
     "sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_tanh_backward {
   static const Operator op;
@@ -251,7 +270,8 @@ struct op_tanh_backward {
 const Operator op_tanh_backward::op = {
     "aten::tanh_backward", "",
     "tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_threshold_backward {
   static const Operator op;
@@ -263,7 +283,8 @@ struct op_threshold_backward {
 const Operator op_threshold_backward::op = {
     "aten::threshold_backward", "",
     "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_leaky_relu_backward {
   static const Operator op;
@@ -276,7 +297,8 @@ struct op_leaky_relu_backward {
 const Operator op_leaky_relu_backward::op = {
     "aten::leaky_relu_backward", "",
     "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_gelu_backward {
   static const Operator op;
@@ -289,7 +311,8 @@ struct op_gelu_backward {
 const Operator op_gelu_backward::op = {
     "aten::gelu_backward", "",
     "gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_silu_backward {
   static const Operator op;
@@ -301,7 +324,8 @@ struct op_silu_backward {
 const Operator op_silu_backward::op = {
     "aten::silu_backward", "",
     "silu_backward(Tensor grad_output, Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 const Operator* const kOperators[] = {
     &op_relu::op,
@@ -348,8 +372,9 @@ Tensor& Tensor::relu_() const {
   return const_cast<Tensor&>(*this);
 }
 
-Tensor leaky_relu(const Tensor& self,
-                  const Scalar& negative_slope) { return surface::op_leaky_relu::call(self, negative_slope); }
+Tensor leaky_relu(const Tensor& self, const Scalar& negative_slope) {
+  return surface::op_leaky_relu::call(self, negative_slope);
+}
 Tensor& leaky_relu_(Tensor& self, const Scalar& negative_slope) {
   surface::op_leaky_relu_::call(self, negative_slope);
   return self;
@@ -391,8 +416,9 @@ Tensor& silu_outf(const Tensor& self, Tensor& out) {
   return out;
 }
 
-Tensor threshold(const Tensor& self, const Scalar& threshold,
-                 const Scalar& value) { return surface::op_threshold::call(self, threshold, value); }
+Tensor threshold(const Tensor& self, const Scalar& threshold, const Scalar& value) {
+  return surface::op_threshold::call(self, threshold, value);
+}
 Tensor& threshold_(Tensor& self, const Scalar& threshold, const Scalar& value) {
   surface::op_threshold_::call(self, threshold, value);
   return self;
@@ -406,8 +432,9 @@ Tensor& threshold_outf(const Tensor& self, const Scalar& threshold, const Scalar
   return out;
 }
 
-Tensor softmax(const Tensor& self, int64_t dim,
-               std::optional<ScalarType> dtype) { return surface::op_softmax_int::call(self, dim, dtype); }
+Tensor softmax(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
+  return surface::op_softmax_int::call(self, dim, dtype);
+}
 Tensor Tensor::softmax(int64_t dim, std::optional<ScalarType> dtype) const {
   return surface::op_softmax_int::call(*this, dim, dtype);
 }
@@ -420,8 +447,9 @@ Tensor& softmax_outf(const Tensor& self, int64_t dim, std::optional<ScalarType> 
   return out;
 }
 
-Tensor log_softmax(const Tensor& self, int64_t dim,
-                   std::optional<ScalarType> dtype) { return surface::op_log_softmax_int::call(self, dim, dtype); }
+Tensor log_softmax(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
+  return surface::op_log_softmax_int::call(self, dim, dtype);
+}
 Tensor Tensor::log_softmax(int64_t dim, std::optional<ScalarType> dtype) const {
   return surface::op_log_softmax_int::call(*this, dim, dtype);
 }
@@ -434,14 +462,15 @@ Tensor& log_softmax_outf(const Tensor& self, int64_t dim, std::optional<ScalarTy
   return out;
 }
 
-Tensor sigmoid_backward(const Tensor& grad_output,
-                        const Tensor& output) { return surface::op_sigmoid_backward::call(grad_output, output); }
+Tensor sigmoid_backward(const Tensor& grad_output, const Tensor& output) {
+  return surface::op_sigmoid_backward::call(grad_output, output);
+}
 
-Tensor tanh_backward(const Tensor& grad_output,
-                     const Tensor& output) { return surface::op_tanh_backward::call(grad_output, output); }
+Tensor tanh_backward(const Tensor& grad_output, const Tensor& output) {
+  return surface::op_tanh_backward::call(grad_output, output);
+}
 
-Tensor threshold_backward(const Tensor& grad_output, const Tensor& self,
-                          const Scalar& threshold) {
+Tensor threshold_backward(const Tensor& grad_output, const Tensor& self, const Scalar& threshold) {
   return surface::op_threshold_backward::call(grad_output, self, threshold);
 }
 
@@ -450,12 +479,12 @@ Tensor leaky_relu_backward(const Tensor& grad_output, const Tensor& self, const 
   return surface::op_leaky_relu_backward::call(grad_output, self, negative_slope, self_is_result);
 }
 
-Tensor gelu_backward(const Tensor& grad_output, const Tensor& self,
-                     std::string_view approximate) {
+Tensor gelu_backward(const Tensor& grad_output, const Tensor& self, std::string_view approximate) {
   return surface::op_gelu_backward::call(grad_output, self, approximate);
 }
 
-Tensor silu_backward(const Tensor& grad_output,
-                     const Tensor& self) { return surface::op_silu_backward::call(grad_output, self); }
+Tensor silu_backward(const Tensor& grad_output, const Tensor& self) {
+  return surface::op_silu_backward::call(grad_output, self);
+}
 
 }  // namespace gradus::inline v0

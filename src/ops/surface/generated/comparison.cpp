@@ -20,7 +20,8 @@ struct op_eq_Scalar {
 const Operator op_eq_Scalar::op = {
     "aten::eq", "Scalar",
     "eq.Scalar(Tensor self, Scalar other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_eq__Scalar {
   static const Operator op;
@@ -32,7 +33,8 @@ struct op_eq__Scalar {
 const Operator op_eq__Scalar::op = {
     "aten::eq_", "Scalar",
     "eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_eq_Scalar_out {
   static const Operator op;
@@ -44,7 +46,8 @@ struct op_eq_Scalar_out {
 const Operator op_eq_Scalar_out::op = {
     "aten::eq", "Scalar_out",
     "eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
 
 struct op_eq_Tensor {
   static const Operator op;
@@ -56,7 +59,8 @@ struct op_eq_Tensor {
 const Operator op_eq_Tensor::op = {
     "aten::eq", "Tensor",
     "eq.Tensor(Tensor self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_eq__Tensor {
   static const Operator op;
@@ -68,7 +72,8 @@ struct op_eq__Tensor {
 const Operator op_eq__Tensor::op = {
     "aten::eq_", "Tensor",
     "eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_eq_Tensor_out {
   static const Operator op;
@@ -80,7 +85,8 @@ struct op_eq_Tensor_out {
 const Operator op_eq_Tensor_out::op = {
     "aten::eq", "Tensor_out",
     "eq.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
 
 struct op_ne_Scalar {
   static const Operator op;
@@ -92,7 +98,8 @@ struct op_ne_Scalar {
 const Operator op_ne_Scalar::op = {
     "aten::ne", "Scalar",
     "ne.Scalar(Tensor self, Scalar other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_ne__Scalar {
   static const Operator op;
@@ -104,7 +111,8 @@ struct op_ne__Scalar {
 const Operator op_ne__Scalar::op = {
     "aten::ne_", "Scalar",
     "ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_ne_Scalar_out {
   static const Operator op;
@@ -116,7 +124,8 @@ struct op_ne_Scalar_out {
 const Operator op_ne_Scalar_out::op = {
     "aten::ne", "Scalar_out",
     "ne.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
 
 struct op_ne_Tensor {
   static const Operator op;
@@ -128,7 +137,8 @@ struct op_ne_Tensor {
 const Operator op_ne_Tensor::op = {
     "aten::ne", "Tensor",
     "ne.Tensor(Tensor self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_ne__Tensor {
   static const Operator op;
@@ -140,7 +150,8 @@ struct op_ne__Tensor {
 const Operator op_ne__Tensor::op = {
     "aten::ne_", "Tensor",
     "ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_ne_Tensor_out {
   static const Operator op;
@@ -152,7 +163,8 @@ struct op_ne_Tensor_out {
 const Operator op_ne_Tensor_out::op = {
     "aten::ne", "Tensor_out",
     "ne.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
 
 struct op_lt_Scalar {
   static const Operator op;
@@ -164,7 +176,8 @@ struct op_lt_Scalar {
 const Operator op_lt_Scalar::op = {
     "aten::lt", "Scalar",
     "lt.Scalar(Tensor self, Scalar other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_lt__Scalar {
   static const Operator op;
@@ -176,7 +189,8 @@ struct op_lt__Scalar {
 const Operator op_lt__Scalar::op = {
     "aten::lt_", "Scalar",
     "lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_lt_Scalar_out {
   static const Operator op;
@@ -188,7 +202,8 @@ struct op_lt_Scalar_out {
 const Operator op_lt_Scalar_out::op = {
     "aten::lt", "Scalar_out",
     "lt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
 
 struct op_lt_Tensor {
   static const Operator op;
@@ -200,7 +215,8 @@ struct op_lt_Tensor {
 const Operator op_lt_Tensor::op = {
     "aten::lt", "Tensor",
     "lt.Tensor(Tensor self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_lt__Tensor {
   static const Operator op;
@@ -212,7 +228,8 @@ struct op_lt__Tensor {
 const Operator op_lt__Tensor::op = {
     "aten::lt_", "Tensor",
     "lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_lt_Tensor_out {
   static const Operator op;
@@ -224,7 +241,8 @@ struct op_lt_Tensor_out {
 const Operator op_lt_Tensor_out::op = {
     "aten::lt", "Tensor_out",
     "lt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
 
 struct op_le_Scalar {
   static const Operator op;
@@ -236,7 +254,8 @@ struct op_le_Scalar {
 const Operator op_le_Scalar::op = {
     "aten::le", "Scalar",
     "le.Scalar(Tensor self, Scalar other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_le__Scalar {
   static const Operator op;
@@ -248,7 +267,8 @@ struct op_le__Scalar {
 const Operator op_le__Scalar::op = {
     "aten::le_", "Scalar",
     "le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_le_Scalar_out {
   static const Operator op;
@@ -260,7 +280,8 @@ struct op_le_Scalar_out {
 const Operator op_le_Scalar_out::op = {
     "aten::le", "Scalar_out",
     "le.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
 
 struct op_le_Tensor {
   static const Operator op;
@@ -272,7 +293,8 @@ struct op_le_Tensor {
 const Operator op_le_Tensor::op = {
     "aten::le", "Tensor",
     "le.Tensor(Tensor self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_le__Tensor {
   static const Operator op;
@@ -284,7 +306,8 @@ struct op_le__Tensor {
 const Operator op_le__Tensor::op = {
     "aten::le_", "Tensor",
     "le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_le_Tensor_out {
   static const Operator op;
@@ -296,7 +319,8 @@ struct op_le_Tensor_out {
 const Operator op_le_Tensor_out::op = {
     "aten::le", "Tensor_out",
     "le.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
 
 struct op_gt_Scalar {
   static const Operator op;
@@ -308,7 +332,8 @@ struct op_gt_Scalar {
 const Operator op_gt_Scalar::op = {
     "aten::gt", "Scalar",
     "gt.Scalar(Tensor self, Scalar other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_gt__Scalar {
   static const Operator op;
@@ -320,7 +345,8 @@ struct op_gt__Scalar {
 const Operator op_gt__Scalar::op = {
     "aten::gt_", "Scalar",
     "gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_gt_Scalar_out {
   static const Operator op;
@@ -332,7 +358,8 @@ struct op_gt_Scalar_out {
 const Operator op_gt_Scalar_out::op = {
     "aten::gt", "Scalar_out",
     "gt.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
 
 struct op_gt_Tensor {
   static const Operator op;
@@ -344,7 +371,8 @@ struct op_gt_Tensor {
 const Operator op_gt_Tensor::op = {
     "aten::gt", "Tensor",
     "gt.Tensor(Tensor self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_gt__Tensor {
   static const Operator op;
@@ -356,7 +384,8 @@ struct op_gt__Tensor {
 const Operator op_gt__Tensor::op = {
     "aten::gt_", "Tensor",
     "gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_gt_Tensor_out {
   static const Operator op;
@@ -368,7 +397,8 @@ struct op_gt_Tensor_out {
 const Operator op_gt_Tensor_out::op = {
     "aten::gt", "Tensor_out",
     "gt.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
 
 struct op_ge_Scalar {
   static const Operator op;
@@ -380,7 +410,8 @@ struct op_ge_Scalar {
 const Operator op_ge_Scalar::op = {
     "aten::ge", "Scalar",
     "ge.Scalar(Tensor self, Scalar other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_ge__Scalar {
   static const Operator op;
@@ -392,7 +423,8 @@ struct op_ge__Scalar {
 const Operator op_ge__Scalar::op = {
     "aten::ge_", "Scalar",
     "ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_ge_Scalar_out {
   static const Operator op;
@@ -404,7 +436,8 @@ struct op_ge_Scalar_out {
 const Operator op_ge_Scalar_out::op = {
     "aten::ge", "Scalar_out",
     "ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
 
 struct op_ge_Tensor {
   static const Operator op;
@@ -416,7 +449,8 @@ struct op_ge_Tensor {
 const Operator op_ge_Tensor::op = {
     "aten::ge", "Tensor",
     "ge.Tensor(Tensor self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_ge__Tensor {
   static const Operator op;
@@ -428,7 +462,8 @@ struct op_ge__Tensor {
 const Operator op_ge__Tensor::op = {
     "aten::ge_", "Tensor",
     "ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_ge_Tensor_out {
   static const Operator op;
@@ -440,7 +475,8 @@ struct op_ge_Tensor_out {
 const Operator op_ge_Tensor_out::op = {
     "aten::ge", "Tensor_out",
     "ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
 
 struct op_logical_and {
   static const Operator op;
@@ -452,7 +488,8 @@ struct op_logical_and {
 const Operator op_logical_and::op = {
     "aten::logical_and", "",
     "logical_and(Tensor self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_logical_and_ {
   static const Operator op;
@@ -464,7 +501,8 @@ struct op_logical_and_ {
 const Operator op_logical_and_::op = {
     "aten::logical_and_", "",
     "logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_logical_and_out {
   static const Operator op;
@@ -476,7 +514,8 @@ struct op_logical_and_out {
 const Operator op_logical_and_out::op = {
     "aten::logical_and", "out",
     "logical_and.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
 
 struct op_logical_or {
   static const Operator op;
@@ -488,7 +527,8 @@ struct op_logical_or {
 const Operator op_logical_or::op = {
     "aten::logical_or", "",
     "logical_or(Tensor self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_logical_or_ {
   static const Operator op;
@@ -500,7 +540,8 @@ struct op_logical_or_ {
 const Operator op_logical_or_::op = {
     "aten::logical_or_", "",
     "logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_logical_or_out {
   static const Operator op;
@@ -512,7 +553,8 @@ struct op_logical_or_out {
 const Operator op_logical_or_out::op = {
     "aten::logical_or", "out",
     "logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
 
 struct op_logical_xor {
   static const Operator op;
@@ -524,7 +566,8 @@ struct op_logical_xor {
 const Operator op_logical_xor::op = {
     "aten::logical_xor", "",
     "logical_xor(Tensor self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_logical_xor_ {
   static const Operator op;
@@ -536,7 +579,8 @@ struct op_logical_xor_ {
 const Operator op_logical_xor_::op = {
     "aten::logical_xor_", "",
     "logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_logical_xor_out {
   static const Operator op;
@@ -548,7 +592,8 @@ struct op_logical_xor_out {
 const Operator op_logical_xor_out::op = {
     "aten::logical_xor", "out",
     "logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
 
 struct op_logical_not {
   static const Operator op;
@@ -560,7 +605,8 @@ struct op_logical_not {
 const Operator op_logical_not::op = {
     "aten::logical_not", "",
     "logical_not(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_logical_not_ {
   static const Operator op;
@@ -572,7 +618,8 @@ struct op_logical_not_ {
 const Operator op_logical_not_::op = {
     "aten::logical_not_", "",
     "logical_not_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_logical_not_out {
   static const Operator op;
@@ -584,7 +631,8 @@ struct op_logical_not_out {
 const Operator op_logical_not_out::op = {
     "aten::logical_not", "out",
     "logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
 
 struct op_isnan {
   static const Operator op;
@@ -596,7 +644,8 @@ struct op_isnan {
 const Operator op_isnan::op = {
     "aten::isnan", "",
     "isnan(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_isinf {
   static const Operator op;
@@ -608,7 +657,8 @@ struct op_isinf {
 const Operator op_isinf::op = {
     "aten::isinf", "",
     "isinf(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_isfinite {
   static const Operator op;
@@ -620,7 +670,8 @@ struct op_isfinite {
 const Operator op_isfinite::op = {
     "aten::isfinite", "",
     "isfinite(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_isclose {
   static const Operator op;
@@ -633,7 +684,8 @@ struct op_isclose {
 const Operator op_isclose::op = {
     "aten::isclose", "",
     "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite | Operator::kNondiff, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kNondiff, 0};
 
 struct op_allclose {
   static const Operator op;
@@ -646,7 +698,8 @@ struct op_allclose {
 const Operator op_allclose::op = {
     "aten::allclose", "",
     "allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite | Operator::kNondiff | Operator::kDataDependent, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kNondiff | Operator::kDataDependent, 0};
 
 struct op_equal {
   static const Operator op;
@@ -658,7 +711,8 @@ struct op_equal {
 const Operator op_equal::op = {
     "aten::equal", "",
     "equal(Tensor self, Tensor other) -> bool",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kDataDependent | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kDataDependent | Operator::kPointwise, 0};
 
 const Operator* const kOperators[] = {
     &op_eq_Scalar::op,
@@ -973,14 +1027,16 @@ Tensor Tensor::isinf() const { return surface::op_isinf::call(*this); }
 Tensor isfinite(const Tensor& self) { return surface::op_isfinite::call(self); }
 Tensor Tensor::isfinite() const { return surface::op_isfinite::call(*this); }
 
-Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol,
-               bool equal_nan) { return surface::op_isclose::call(self, other, rtol, atol, equal_nan); }
+Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
+  return surface::op_isclose::call(self, other, rtol, atol, equal_nan);
+}
 Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal_nan) const {
   return surface::op_isclose::call(*this, other, rtol, atol, equal_nan);
 }
 
-bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol,
-              bool equal_nan) { return surface::op_allclose::call(self, other, rtol, atol, equal_nan); }
+bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
+  return surface::op_allclose::call(self, other, rtol, atol, equal_nan);
+}
 bool Tensor::allclose(const Tensor& other, double rtol, double atol, bool equal_nan) const {
   return surface::op_allclose::call(*this, other, rtol, atol, equal_nan);
 }

@@ -20,7 +20,8 @@ struct op_clone {
 const Operator op_clone::op = {
     "aten::clone", "",
     "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_copy_ {
   static const Operator op;
@@ -32,7 +33,8 @@ struct op_copy_ {
 const Operator op_copy_::op = {
     "aten::copy_", "",
     "copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
 
 struct op_contiguous {
   static const Operator op;
@@ -44,20 +46,24 @@ struct op_contiguous {
 const Operator op_contiguous::op = {
     "aten::contiguous", "",
     "contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_to_device {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, Device device, ScalarType dtype, bool non_blocking,
                                             bool copy, std::optional<MemoryFormat> memory_format) {
-    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, device, dtype, non_blocking, copy, memory_format);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<Tensor>(op, self, device, dtype, non_blocking, copy, memory_format);
+    }
     return ops::to(self, device, dtype, non_blocking, copy, memory_format);
   }
 };
 const Operator op_to_device::op = {
     "aten::to", "device",
     "to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_to_dtype {
   static const Operator op;
@@ -70,20 +76,24 @@ struct op_to_dtype {
 const Operator op_to_dtype::op = {
     "aten::to", "dtype",
     "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_to_dtype_layout {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, const TensorOptions& options, bool non_blocking,
                                             bool copy, std::optional<MemoryFormat> memory_format) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, self, options, non_blocking, copy, memory_format), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, self, options, non_blocking, copy, memory_format), options);
+    }
     return with_requires_grad(ops::to(self, options, non_blocking, copy, memory_format), options);
   }
 };
 const Operator op_to_dtype_layout::op = {
     "aten::to", "dtype_layout",
     "to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_to_other {
   static const Operator op;
@@ -96,7 +106,8 @@ struct op_to_other {
 const Operator op_to_other::op = {
     "aten::to", "other",
     "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_type_as {
   static const Operator op;
@@ -108,7 +119,8 @@ struct op_type_as {
 const Operator op_type_as::op = {
     "aten::type_as", "",
     "type_as(Tensor self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_fill_Scalar {
   static const Operator op;
@@ -120,7 +132,8 @@ struct op_fill_Scalar {
 const Operator op_fill_Scalar::op = {
     "aten::fill", "Scalar",
     "fill.Scalar(Tensor self, Scalar value) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_fill__Scalar {
   static const Operator op;
@@ -132,7 +145,8 @@ struct op_fill__Scalar {
 const Operator op_fill__Scalar::op = {
     "aten::fill_", "Scalar",
     "fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
 
 struct op_fill_Tensor {
   static const Operator op;
@@ -144,7 +158,8 @@ struct op_fill_Tensor {
 const Operator op_fill_Tensor::op = {
     "aten::fill", "Tensor",
     "fill.Tensor(Tensor self, Tensor value) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_fill__Tensor {
   static const Operator op;
@@ -156,7 +171,8 @@ struct op_fill__Tensor {
 const Operator op_fill__Tensor::op = {
     "aten::fill_", "Tensor",
     "fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
 
 struct op_zero_ {
   static const Operator op;
@@ -168,7 +184,8 @@ struct op_zero_ {
 const Operator op_zero_::op = {
     "aten::zero_", "",
     "zero_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
 
 struct op_resize_ {
   static const Operator op;
@@ -181,7 +198,8 @@ struct op_resize_ {
 const Operator op_resize_::op = {
     "aten::resize_", "",
     "resize_(Tensor(a!) self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
 
 struct op_item {
   static const Operator op;
@@ -193,7 +211,8 @@ struct op_item {
 const Operator op_item::op = {
     "aten::item", "",
     "item(Tensor self) -> Scalar",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kDataDependent, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kDataDependent, 0};
 
 const Operator* const kOperators[] = {
     &op_clone::op,
@@ -220,8 +239,9 @@ const OperatorTable copy_operators{kOperators, std::size(kOperators)};
 
 }  // namespace surface
 
-Tensor clone(const Tensor& self,
-             std::optional<MemoryFormat> memory_format) { return surface::op_clone::call(self, memory_format); }
+Tensor clone(const Tensor& self, std::optional<MemoryFormat> memory_format) {
+  return surface::op_clone::call(self, memory_format);
+}
 Tensor Tensor::clone(std::optional<MemoryFormat> memory_format) const {
   return surface::op_clone::call(*this, memory_format);
 }

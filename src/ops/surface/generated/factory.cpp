@@ -14,14 +14,17 @@ struct op_empty_memory_format {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(IntArrayRef size, const TensorOptions& options,
                                             std::optional<MemoryFormat> memory_format) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, size, options, memory_format), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, size, options, memory_format), options);
+    }
     return with_requires_grad(ops::empty(ops::Dest(), size, options, memory_format), options);
   }
 };
 const Operator op_empty_memory_format::op = {
     "aten::empty", "memory_format",
     "empty.memory_format(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_empty_out {
   static const Operator op;
@@ -34,20 +37,24 @@ struct op_empty_out {
 const Operator op_empty_out::op = {
     "aten::empty", "out",
     "empty.out(int[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_empty_like {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, const TensorOptions& options,
                                             std::optional<MemoryFormat> memory_format) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, self, options, memory_format), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, self, options, memory_format), options);
+    }
     return with_requires_grad(ops::empty_like(self, options, memory_format), options);
   }
 };
 const Operator op_empty_like::op = {
     "aten::empty_like", "",
     "empty_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_empty_strided {
   static const Operator op;
@@ -59,7 +66,8 @@ struct op_empty_strided {
 const Operator op_empty_strided::op = {
     "aten::empty_strided", "",
     "empty_strided(int[] size, int[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_new_empty {
   static const Operator op;
@@ -71,7 +79,8 @@ struct op_new_empty {
 const Operator op_new_empty::op = {
     "aten::new_empty", "",
     "new_empty(Tensor self, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_new_zeros {
   static const Operator op;
@@ -83,7 +92,8 @@ struct op_new_zeros {
 const Operator op_new_zeros::op = {
     "aten::new_zeros", "",
     "new_zeros(Tensor self, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_new_ones {
   static const Operator op;
@@ -95,33 +105,40 @@ struct op_new_ones {
 const Operator op_new_ones::op = {
     "aten::new_ones", "",
     "new_ones(Tensor self, int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_new_empty_strided {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, IntArrayRef size, IntArrayRef stride,
                                             const TensorOptions& options) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, self, size, stride, options), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, self, size, stride, options), options);
+    }
     return with_requires_grad(ops::new_empty_strided(self, size, stride, options), options);
   }
 };
 const Operator op_new_empty_strided::op = {
     "aten::new_empty_strided", "",
     "new_empty_strided(Tensor self, int[] size, int[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_new_full {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, IntArrayRef size, const Scalar& fill_value,
                                             const TensorOptions& options) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, self, size, fill_value, options), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, self, size, fill_value, options), options);
+    }
     return with_requires_grad(ops::new_full(self, size, fill_value, options), options);
   }
 };
 const Operator op_new_full::op = {
     "aten::new_full", "",
     "new_full(Tensor self, int[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_zeros {
   static const Operator op;
@@ -133,7 +150,8 @@ struct op_zeros {
 const Operator op_zeros::op = {
     "aten::zeros", "",
     "zeros(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_zeros_out {
   static const Operator op;
@@ -145,20 +163,24 @@ struct op_zeros_out {
 const Operator op_zeros_out::op = {
     "aten::zeros", "out",
     "zeros.out(int[] size, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_zeros_like {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, const TensorOptions& options,
                                             std::optional<MemoryFormat> memory_format) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, self, options, memory_format), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, self, options, memory_format), options);
+    }
     return with_requires_grad(ops::zeros_like(self, options, memory_format), options);
   }
 };
 const Operator op_zeros_like::op = {
     "aten::zeros_like", "",
     "zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_ones {
   static const Operator op;
@@ -170,7 +192,8 @@ struct op_ones {
 const Operator op_ones::op = {
     "aten::ones", "",
     "ones(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_ones_out {
   static const Operator op;
@@ -182,32 +205,39 @@ struct op_ones_out {
 const Operator op_ones_out::op = {
     "aten::ones", "out",
     "ones.out(int[] size, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_ones_like {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, const TensorOptions& options,
                                             std::optional<MemoryFormat> memory_format) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, self, options, memory_format), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, self, options, memory_format), options);
+    }
     return with_requires_grad(ops::ones_like(self, options, memory_format), options);
   }
 };
 const Operator op_ones_like::op = {
     "aten::ones_like", "",
     "ones_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_full {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(IntArrayRef size, const Scalar& fill_value, const TensorOptions& options) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, size, fill_value, options), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, size, fill_value, options), options);
+    }
     return with_requires_grad(ops::full(ops::Dest(), size, fill_value, options), options);
   }
 };
 const Operator op_full::op = {
     "aten::full", "",
     "full(int[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_full_out {
   static const Operator op;
@@ -219,20 +249,24 @@ struct op_full_out {
 const Operator op_full_out::op = {
     "aten::full", "out",
     "full.out(int[] size, Scalar fill_value, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_full_like {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, const Scalar& fill_value, const TensorOptions& options,
                                             std::optional<MemoryFormat> memory_format) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, self, fill_value, options, memory_format), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, self, fill_value, options, memory_format), options);
+    }
     return with_requires_grad(ops::full_like(self, fill_value, options, memory_format), options);
   }
 };
 const Operator op_full_like::op = {
     "aten::full_like", "",
     "full_like(Tensor self, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_scalar_tensor {
   static const Operator op;
@@ -244,7 +278,8 @@ struct op_scalar_tensor {
 const Operator op_scalar_tensor::op = {
     "aten::scalar_tensor", "",
     "scalar_tensor(Scalar s, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_arange {
   static const Operator op;
@@ -256,7 +291,8 @@ struct op_arange {
 const Operator op_arange::op = {
     "aten::arange", "",
     "arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_arange_out {
   static const Operator op;
@@ -268,7 +304,8 @@ struct op_arange_out {
 const Operator op_arange_out::op = {
     "aten::arange", "out",
     "arange.out(Scalar end, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_arange_start {
   static const Operator op;
@@ -280,20 +317,24 @@ struct op_arange_start {
 const Operator op_arange_start::op = {
     "aten::arange", "start",
     "arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_arange_start_step {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Scalar& start, const Scalar& end, const Scalar& step,
                                             const TensorOptions& options) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, start, end, step, options), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, start, end, step, options), options);
+    }
     return with_requires_grad(ops::arange(ops::Dest(), start, end, step, options), options);
   }
 };
 const Operator op_arange_start_step::op = {
     "aten::arange", "start_step",
     "arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_arange_start_out {
   static const Operator op;
@@ -306,20 +347,24 @@ struct op_arange_start_out {
 const Operator op_arange_start_out::op = {
     "aten::arange", "start_out",
     "arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_linspace {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Scalar& start, const Scalar& end, int64_t steps,
                                             const TensorOptions& options) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, start, end, steps, options), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, start, end, steps, options), options);
+    }
     return with_requires_grad(ops::linspace(ops::Dest(), start, end, steps, options), options);
   }
 };
 const Operator op_linspace::op = {
     "aten::linspace", "",
     "linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_linspace_out {
   static const Operator op;
@@ -331,20 +376,24 @@ struct op_linspace_out {
 const Operator op_linspace_out::op = {
     "aten::linspace", "out",
     "linspace.out(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_linspace_Scalar_Tensor {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Scalar& start, const Tensor& end, int64_t steps,
                                             const TensorOptions& options) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, start, end, steps, options), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, start, end, steps, options), options);
+    }
     return with_requires_grad(ops::linspace(ops::Dest(), start, end, steps, options), options);
   }
 };
 const Operator op_linspace_Scalar_Tensor::op = {
     "aten::linspace", "Scalar_Tensor",
     "linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_linspace_Scalar_Tensor_out {
   static const Operator op;
@@ -356,20 +405,24 @@ struct op_linspace_Scalar_Tensor_out {
 const Operator op_linspace_Scalar_Tensor_out::op = {
     "aten::linspace", "Scalar_Tensor_out",
     "linspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_linspace_Tensor_Scalar {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& start, const Scalar& end, int64_t steps,
                                             const TensorOptions& options) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, start, end, steps, options), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, start, end, steps, options), options);
+    }
     return with_requires_grad(ops::linspace(ops::Dest(), start, end, steps, options), options);
   }
 };
 const Operator op_linspace_Tensor_Scalar::op = {
     "aten::linspace", "Tensor_Scalar",
     "linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_linspace_Tensor_Scalar_out {
   static const Operator op;
@@ -381,20 +434,24 @@ struct op_linspace_Tensor_Scalar_out {
 const Operator op_linspace_Tensor_Scalar_out::op = {
     "aten::linspace", "Tensor_Scalar_out",
     "linspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_linspace_Tensor_Tensor {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& start, const Tensor& end, int64_t steps,
                                             const TensorOptions& options) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, start, end, steps, options), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, start, end, steps, options), options);
+    }
     return with_requires_grad(ops::linspace(ops::Dest(), start, end, steps, options), options);
   }
 };
 const Operator op_linspace_Tensor_Tensor::op = {
     "aten::linspace", "Tensor_Tensor",
     "linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_linspace_Tensor_Tensor_out {
   static const Operator op;
@@ -406,7 +463,8 @@ struct op_linspace_Tensor_Tensor_out {
 const Operator op_linspace_Tensor_Tensor_out::op = {
     "aten::linspace", "Tensor_Tensor_out",
     "linspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_eye {
   static const Operator op;
@@ -418,7 +476,8 @@ struct op_eye {
 const Operator op_eye::op = {
     "aten::eye", "",
     "eye(int n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_eye_out {
   static const Operator op;
@@ -430,7 +489,8 @@ struct op_eye_out {
 const Operator op_eye_out::op = {
     "aten::eye", "out",
     "eye.out(int n, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_eye_m {
   static const Operator op;
@@ -442,7 +502,8 @@ struct op_eye_m {
 const Operator op_eye_m::op = {
     "aten::eye", "m",
     "eye.m(int n, int m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_eye_m_out {
   static const Operator op;
@@ -454,7 +515,8 @@ struct op_eye_m_out {
 const Operator op_eye_m_out::op = {
     "aten::eye", "m_out",
     "eye.m_out(int n, int m, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_one_hot {
   static const Operator op;
@@ -466,7 +528,8 @@ struct op_one_hot {
 const Operator op_one_hot::op = {
     "aten::one_hot", "",
     "one_hot(Tensor self, int num_classes=-1) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite | Operator::kNondiff | Operator::kDataDependent, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kNondiff | Operator::kDataDependent, 0};
 
 const Operator* const kOperators[] = {
     &op_empty_memory_format::op,
@@ -515,8 +578,7 @@ const OperatorTable factory_operators{kOperators, std::size(kOperators)};
 
 }  // namespace surface
 
-Tensor empty(IntArrayRef size, const TensorOptions& options,
-             std::optional<MemoryFormat> memory_format) {
+Tensor empty(IntArrayRef size, const TensorOptions& options, std::optional<MemoryFormat> memory_format) {
   return surface::op_empty_memory_format::call(size, options, memory_format);
 }
 Tensor& empty_out(Tensor& out, IntArrayRef size, std::optional<MemoryFormat> memory_format) {
@@ -528,13 +590,13 @@ Tensor& empty_outf(IntArrayRef size, std::optional<MemoryFormat> memory_format, 
   return out;
 }
 
-Tensor empty_like(const Tensor& self, const TensorOptions& options,
-                  std::optional<MemoryFormat> memory_format) {
+Tensor empty_like(const Tensor& self, const TensorOptions& options, std::optional<MemoryFormat> memory_format) {
   return surface::op_empty_like::call(self, options, memory_format);
 }
 
-Tensor empty_strided(IntArrayRef size, IntArrayRef stride,
-                     const TensorOptions& options) { return surface::op_empty_strided::call(size, stride, options); }
+Tensor empty_strided(IntArrayRef size, IntArrayRef stride, const TensorOptions& options) {
+  return surface::op_empty_strided::call(size, stride, options);
+}
 
 Tensor Tensor::new_empty(IntArrayRef size, const TensorOptions& options) const {
   return surface::op_new_empty::call(*this, size, options);
@@ -566,8 +628,7 @@ Tensor& zeros_outf(IntArrayRef size, Tensor& out) {
   return out;
 }
 
-Tensor zeros_like(const Tensor& self, const TensorOptions& options,
-                  std::optional<MemoryFormat> memory_format) {
+Tensor zeros_like(const Tensor& self, const TensorOptions& options, std::optional<MemoryFormat> memory_format) {
   return surface::op_zeros_like::call(self, options, memory_format);
 }
 
@@ -581,13 +642,13 @@ Tensor& ones_outf(IntArrayRef size, Tensor& out) {
   return out;
 }
 
-Tensor ones_like(const Tensor& self, const TensorOptions& options,
-                 std::optional<MemoryFormat> memory_format) {
+Tensor ones_like(const Tensor& self, const TensorOptions& options, std::optional<MemoryFormat> memory_format) {
   return surface::op_ones_like::call(self, options, memory_format);
 }
 
-Tensor full(IntArrayRef size, const Scalar& fill_value,
-            const TensorOptions& options) { return surface::op_full::call(size, fill_value, options); }
+Tensor full(IntArrayRef size, const Scalar& fill_value, const TensorOptions& options) {
+  return surface::op_full::call(size, fill_value, options);
+}
 Tensor& full_out(Tensor& out, IntArrayRef size, const Scalar& fill_value) {
   surface::op_full_out::call(size, fill_value, out);
   return out;
@@ -602,8 +663,9 @@ Tensor full_like(const Tensor& self, const Scalar& fill_value, const TensorOptio
   return surface::op_full_like::call(self, fill_value, options, memory_format);
 }
 
-Tensor scalar_tensor(const Scalar& s,
-                     const TensorOptions& options) { return surface::op_scalar_tensor::call(s, options); }
+Tensor scalar_tensor(const Scalar& s, const TensorOptions& options) {
+  return surface::op_scalar_tensor::call(s, options);
+}
 
 Tensor arange(const Scalar& end, const TensorOptions& options) { return surface::op_arange::call(end, options); }
 Tensor& arange_out(Tensor& out, const Scalar& end) {
@@ -615,11 +677,13 @@ Tensor& arange_outf(const Scalar& end, Tensor& out) {
   return out;
 }
 
-Tensor arange(const Scalar& start, const Scalar& end,
-              const TensorOptions& options) { return surface::op_arange_start::call(start, end, options); }
+Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options) {
+  return surface::op_arange_start::call(start, end, options);
+}
 
-Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step,
-              const TensorOptions& options) { return surface::op_arange_start_step::call(start, end, step, options); }
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
+  return surface::op_arange_start_step::call(start, end, step, options);
+}
 Tensor& arange_out(Tensor& out, const Scalar& start, const Scalar& end, const Scalar& step) {
   surface::op_arange_start_out::call(start, end, step, out);
   return out;
@@ -629,8 +693,9 @@ Tensor& arange_outf(const Scalar& start, const Scalar& end, const Scalar& step, 
   return out;
 }
 
-Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps,
-                const TensorOptions& options) { return surface::op_linspace::call(start, end, steps, options); }
+Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
+  return surface::op_linspace::call(start, end, steps, options);
+}
 Tensor& linspace_out(Tensor& out, const Scalar& start, const Scalar& end, int64_t steps) {
   surface::op_linspace_out::call(start, end, steps, out);
   return out;
@@ -640,8 +705,7 @@ Tensor& linspace_outf(const Scalar& start, const Scalar& end, int64_t steps, Ten
   return out;
 }
 
-Tensor linspace(const Scalar& start, const Tensor& end, int64_t steps,
-                const TensorOptions& options) {
+Tensor linspace(const Scalar& start, const Tensor& end, int64_t steps, const TensorOptions& options) {
   return surface::op_linspace_Scalar_Tensor::call(start, end, steps, options);
 }
 Tensor& linspace_out(Tensor& out, const Scalar& start, const Tensor& end, int64_t steps) {
@@ -653,8 +717,7 @@ Tensor& linspace_outf(const Scalar& start, const Tensor& end, int64_t steps, Ten
   return out;
 }
 
-Tensor linspace(const Tensor& start, const Scalar& end, int64_t steps,
-                const TensorOptions& options) {
+Tensor linspace(const Tensor& start, const Scalar& end, int64_t steps, const TensorOptions& options) {
   return surface::op_linspace_Tensor_Scalar::call(start, end, steps, options);
 }
 Tensor& linspace_out(Tensor& out, const Tensor& start, const Scalar& end, int64_t steps) {
@@ -666,8 +729,7 @@ Tensor& linspace_outf(const Tensor& start, const Scalar& end, int64_t steps, Ten
   return out;
 }
 
-Tensor linspace(const Tensor& start, const Tensor& end, int64_t steps,
-                const TensorOptions& options) {
+Tensor linspace(const Tensor& start, const Tensor& end, int64_t steps, const TensorOptions& options) {
   return surface::op_linspace_Tensor_Tensor::call(start, end, steps, options);
 }
 Tensor& linspace_out(Tensor& out, const Tensor& start, const Tensor& end, int64_t steps) {

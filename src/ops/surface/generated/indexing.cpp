@@ -20,7 +20,8 @@ struct op_index_Tensor {
 const Operator op_index_Tensor::op = {
     "aten::index", "Tensor",
     "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kDataDependent, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kDataDependent, 0};
 
 struct op_index_Tensor_out {
   static const Operator op;
@@ -33,7 +34,8 @@ struct op_index_Tensor_out {
 const Operator op_index_Tensor_out::op = {
     "aten::index", "Tensor_out",
     "index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kDataDependent, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kDataDependent, 1};
 
 struct op_index_put {
   static const Operator op;
@@ -46,7 +48,8 @@ struct op_index_put {
 const Operator op_index_put::op = {
     "aten::index_put", "",
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_index_put_ {
   static const Operator op;
@@ -59,7 +62,8 @@ struct op_index_put_ {
 const Operator op_index_put_::op = {
     "aten::index_put_", "",
     "index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
 
 struct op_index_select {
   static const Operator op;
@@ -71,7 +75,8 @@ struct op_index_select {
 const Operator op_index_select::op = {
     "aten::index_select", "",
     "index_select(Tensor self, int dim, Tensor index) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_index_select_out {
   static const Operator op;
@@ -83,7 +88,8 @@ struct op_index_select_out {
 const Operator op_index_select_out::op = {
     "aten::index_select", "out",
     "index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_index_add {
   static const Operator op;
@@ -96,7 +102,8 @@ struct op_index_add {
 const Operator op_index_add::op = {
     "aten::index_add", "",
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_index_add_ {
   static const Operator op;
@@ -109,7 +116,8 @@ struct op_index_add_ {
 const Operator op_index_add_::op = {
     "aten::index_add_", "",
     "index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
 
 struct op_index_add_out {
   static const Operator op;
@@ -122,7 +130,8 @@ struct op_index_add_out {
 const Operator op_index_add_out::op = {
     "aten::index_add", "out",
     "index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_gather {
   static const Operator op;
@@ -134,7 +143,8 @@ struct op_gather {
 const Operator op_gather::op = {
     "aten::gather", "",
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_gather_out {
   static const Operator op;
@@ -147,7 +157,8 @@ struct op_gather_out {
 const Operator op_gather_out::op = {
     "aten::gather", "out",
     "gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_scatter_add {
   static const Operator op;
@@ -159,7 +170,8 @@ struct op_scatter_add {
 const Operator op_scatter_add::op = {
     "aten::scatter_add", "",
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_scatter_add_ {
   static const Operator op;
@@ -171,7 +183,8 @@ struct op_scatter_add_ {
 const Operator op_scatter_add_::op = {
     "aten::scatter_add_", "",
     "scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
 
 struct op_scatter_add_out {
   static const Operator op;
@@ -184,7 +197,8 @@ struct op_scatter_add_out {
 const Operator op_scatter_add_out::op = {
     "aten::scatter_add", "out",
     "scatter_add.out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_masked_fill_Scalar {
   static const Operator op;
@@ -196,7 +210,8 @@ struct op_masked_fill_Scalar {
 const Operator op_masked_fill_Scalar::op = {
     "aten::masked_fill", "Scalar",
     "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_masked_fill__Scalar {
   static const Operator op;
@@ -208,7 +223,8 @@ struct op_masked_fill__Scalar {
 const Operator op_masked_fill__Scalar::op = {
     "aten::masked_fill_", "Scalar",
     "masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_masked_fill_Tensor {
   static const Operator op;
@@ -220,7 +236,8 @@ struct op_masked_fill_Tensor {
 const Operator op_masked_fill_Tensor::op = {
     "aten::masked_fill", "Tensor",
     "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_masked_fill__Tensor {
   static const Operator op;
@@ -232,7 +249,8 @@ struct op_masked_fill__Tensor {
 const Operator op_masked_fill__Tensor::op = {
     "aten::masked_fill_", "Tensor",
     "masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
 
 struct op_masked_select {
   static const Operator op;
@@ -244,7 +262,8 @@ struct op_masked_select {
 const Operator op_masked_select::op = {
     "aten::masked_select", "",
     "masked_select(Tensor self, Tensor mask) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kDataDependent, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kDataDependent, 0};
 
 struct op_masked_select_out {
   static const Operator op;
@@ -256,7 +275,8 @@ struct op_masked_select_out {
 const Operator op_masked_select_out::op = {
     "aten::masked_select", "out",
     "masked_select.out(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kDataDependent, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kDataDependent, 1};
 
 struct op_nonzero {
   static const Operator op;
@@ -268,7 +288,8 @@ struct op_nonzero {
 const Operator op_nonzero::op = {
     "aten::nonzero", "",
     "nonzero(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kDataDependent, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kDataDependent, 0};
 
 struct op_nonzero_out {
   static const Operator op;
@@ -280,7 +301,8 @@ struct op_nonzero_out {
 const Operator op_nonzero_out::op = {
     "aten::nonzero", "out",
     "nonzero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kDataDependent, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kDataDependent, 1};
 
 struct op_nonzero_numpy {
   static const Operator op;
@@ -292,7 +314,8 @@ struct op_nonzero_numpy {
 const Operator op_nonzero_numpy::op = {
     "aten::nonzero_numpy", "",
     "nonzero_numpy(Tensor self) -> Tensor[]",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite | Operator::kNondiff, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kNondiff, 0};
 
 struct op_cat {
   static const Operator op;
@@ -304,7 +327,8 @@ struct op_cat {
 const Operator op_cat::op = {
     "aten::cat", "",
     "cat(Tensor[] tensors, int dim=0) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_cat_out {
   static const Operator op;
@@ -316,7 +340,8 @@ struct op_cat_out {
 const Operator op_cat_out::op = {
     "aten::cat", "out",
     "cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_stack {
   static const Operator op;
@@ -328,7 +353,8 @@ struct op_stack {
 const Operator op_stack::op = {
     "aten::stack", "",
     "stack(Tensor[] tensors, int dim=0) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_stack_out {
   static const Operator op;
@@ -340,33 +366,40 @@ struct op_stack_out {
 const Operator op_stack_out::op = {
     "aten::stack", "out",
     "stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_embedding {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& weight, const Tensor& indices, int64_t padding_idx,
                                             bool scale_grad_by_freq, bool sparse) {
-    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, weight, indices, padding_idx, scale_grad_by_freq, sparse);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<Tensor>(op, weight, indices, padding_idx, scale_grad_by_freq, sparse);
+    }
     return ops::embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse);
   }
 };
 const Operator op_embedding::op = {
     "aten::embedding", "",
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_embedding_dense_backward {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& grad_output, const Tensor& indices, int64_t num_weights,
                                             int64_t padding_idx, bool scale_grad_by_freq) {
-    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, grad_output, indices, num_weights, padding_idx, scale_grad_by_freq);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<Tensor>(op, grad_output, indices, num_weights, padding_idx, scale_grad_by_freq);
+    }
     return ops::embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq);
   }
 };
 const Operator op_embedding_dense_backward::op = {
     "aten::embedding_dense_backward", "",
     "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 const Operator* const kOperators[] = {
     &op_index_Tensor::op,
@@ -407,8 +440,9 @@ const OperatorTable indexing_operators{kOperators, std::size(kOperators)};
 
 }  // namespace surface
 
-Tensor index(const Tensor& self,
-             ArrayRef<std::optional<Tensor>> indices) { return surface::op_index_Tensor::call(self, indices); }
+Tensor index(const Tensor& self, ArrayRef<std::optional<Tensor>> indices) {
+  return surface::op_index_Tensor::call(self, indices);
+}
 Tensor Tensor::index(ArrayRef<std::optional<Tensor>> indices) const {
   return surface::op_index_Tensor::call(*this, indices);
 }
@@ -421,8 +455,9 @@ Tensor& index_outf(const Tensor& self, ArrayRef<std::optional<Tensor>> indices, 
   return out;
 }
 
-Tensor index_put(const Tensor& self, ArrayRef<std::optional<Tensor>> indices, const Tensor& values,
-                 bool accumulate) { return surface::op_index_put::call(self, indices, values, accumulate); }
+Tensor index_put(const Tensor& self, ArrayRef<std::optional<Tensor>> indices, const Tensor& values, bool accumulate) {
+  return surface::op_index_put::call(self, indices, values, accumulate);
+}
 Tensor Tensor::index_put(ArrayRef<std::optional<Tensor>> indices, const Tensor& values, bool accumulate) const {
   return surface::op_index_put::call(*this, indices, values, accumulate);
 }
@@ -435,8 +470,9 @@ Tensor& Tensor::index_put_(ArrayRef<std::optional<Tensor>> indices, const Tensor
   return const_cast<Tensor&>(*this);
 }
 
-Tensor index_select(const Tensor& self, int64_t dim,
-                    const Tensor& index) { return surface::op_index_select::call(self, dim, index); }
+Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
+  return surface::op_index_select::call(self, dim, index);
+}
 Tensor Tensor::index_select(int64_t dim, const Tensor& index) const {
   return surface::op_index_select::call(*this, dim, index);
 }
@@ -449,8 +485,9 @@ Tensor& index_select_outf(const Tensor& self, int64_t dim, const Tensor& index, 
   return out;
 }
 
-Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
-                 const Scalar& alpha) { return surface::op_index_add::call(self, dim, index, source, alpha); }
+Tensor index_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) {
+  return surface::op_index_add::call(self, dim, index, source, alpha);
+}
 Tensor Tensor::index_add(int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) const {
   return surface::op_index_add::call(*this, dim, index, source, alpha);
 }
@@ -469,8 +506,9 @@ Tensor& index_add_outf(const Tensor& self, int64_t dim, const Tensor& index, con
   return out;
 }
 
-Tensor gather(const Tensor& self, int64_t dim, const Tensor& index,
-              bool sparse_grad) { return surface::op_gather::call(self, dim, index, sparse_grad); }
+Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool sparse_grad) {
+  return surface::op_gather::call(self, dim, index, sparse_grad);
+}
 Tensor Tensor::gather(int64_t dim, const Tensor& index, bool sparse_grad) const {
   return surface::op_gather::call(*this, dim, index, sparse_grad);
 }
@@ -483,8 +521,9 @@ Tensor& gather_outf(const Tensor& self, int64_t dim, const Tensor& index, bool s
   return out;
 }
 
-Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index,
-                   const Tensor& src) { return surface::op_scatter_add::call(self, dim, index, src); }
+Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  return surface::op_scatter_add::call(self, dim, index, src);
+}
 Tensor Tensor::scatter_add(int64_t dim, const Tensor& index, const Tensor& src) const {
   return surface::op_scatter_add::call(*this, dim, index, src);
 }
@@ -501,8 +540,9 @@ Tensor& scatter_add_outf(const Tensor& self, int64_t dim, const Tensor& index, c
   return out;
 }
 
-Tensor masked_fill(const Tensor& self, const Tensor& mask,
-                   const Scalar& value) { return surface::op_masked_fill_Scalar::call(self, mask, value); }
+Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) {
+  return surface::op_masked_fill_Scalar::call(self, mask, value);
+}
 Tensor Tensor::masked_fill(const Tensor& mask, const Scalar& value) const {
   return surface::op_masked_fill_Scalar::call(*this, mask, value);
 }
@@ -511,8 +551,9 @@ Tensor& Tensor::masked_fill_(const Tensor& mask, const Scalar& value) const {
   return const_cast<Tensor&>(*this);
 }
 
-Tensor masked_fill(const Tensor& self, const Tensor& mask,
-                   const Tensor& value) { return surface::op_masked_fill_Tensor::call(self, mask, value); }
+Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) {
+  return surface::op_masked_fill_Tensor::call(self, mask, value);
+}
 Tensor Tensor::masked_fill(const Tensor& mask, const Tensor& value) const {
   return surface::op_masked_fill_Tensor::call(*this, mask, value);
 }
@@ -572,8 +613,7 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_id
 }
 
 Tensor embedding_dense_backward(const Tensor& grad_output, const Tensor& indices, int64_t num_weights,
-                                int64_t padding_idx,
-                                bool scale_grad_by_freq) {
+                                int64_t padding_idx, bool scale_grad_by_freq) {
   return surface::op_embedding_dense_backward::call(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq);
 }
 

@@ -20,7 +20,8 @@ struct op_mm {
 const Operator op_mm::op = {
     "aten::mm", "",
     "mm(Tensor self, Tensor mat2) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_mm_out {
   static const Operator op;
@@ -32,7 +33,8 @@ struct op_mm_out {
 const Operator op_mm_out::op = {
     "aten::mm", "out",
     "mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_bmm {
   static const Operator op;
@@ -44,7 +46,8 @@ struct op_bmm {
 const Operator op_bmm::op = {
     "aten::bmm", "",
     "bmm(Tensor self, Tensor mat2) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_bmm_out {
   static const Operator op;
@@ -56,7 +59,8 @@ struct op_bmm_out {
 const Operator op_bmm_out::op = {
     "aten::bmm", "out",
     "bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_matmul {
   static const Operator op;
@@ -68,7 +72,8 @@ struct op_matmul {
 const Operator op_matmul::op = {
     "aten::matmul", "",
     "matmul(Tensor self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_matmul_out {
   static const Operator op;
@@ -80,7 +85,8 @@ struct op_matmul_out {
 const Operator op_matmul_out::op = {
     "aten::matmul", "out",
     "matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kComposite, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kComposite, 1};
 
 struct op_addmm {
   static const Operator op;
@@ -93,7 +99,8 @@ struct op_addmm {
 const Operator op_addmm::op = {
     "aten::addmm", "",
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_addmm_ {
   static const Operator op;
@@ -106,7 +113,8 @@ struct op_addmm_ {
 const Operator op_addmm_::op = {
     "aten::addmm_", "",
     "addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
 
 struct op_addmm_out {
   static const Operator op;
@@ -119,7 +127,8 @@ struct op_addmm_out {
 const Operator op_addmm_out::op = {
     "aten::addmm", "out",
     "addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_mv {
   static const Operator op;
@@ -131,7 +140,8 @@ struct op_mv {
 const Operator op_mv::op = {
     "aten::mv", "",
     "mv(Tensor self, Tensor vec) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_mv_out {
   static const Operator op;
@@ -143,7 +153,8 @@ struct op_mv_out {
 const Operator op_mv_out::op = {
     "aten::mv", "out",
     "mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_dot {
   static const Operator op;
@@ -155,7 +166,8 @@ struct op_dot {
 const Operator op_dot::op = {
     "aten::dot", "",
     "dot(Tensor self, Tensor tensor) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_dot_out {
   static const Operator op;
@@ -167,7 +179,8 @@ struct op_dot_out {
 const Operator op_dot_out::op = {
     "aten::dot", "out",
     "dot.out(Tensor self, Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_linear {
   static const Operator op;
@@ -180,7 +193,8 @@ struct op_linear {
 const Operator op_linear::op = {
     "aten::linear", "",
     "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_linear_out {
   static const Operator op;
@@ -193,7 +207,8 @@ struct op_linear_out {
 const Operator op_linear_out::op = {
     "aten::linear", "out",
     "linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kComposite, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kComposite, 1};
 
 const Operator* const kOperators[] = {
     &op_mm::op,
@@ -253,8 +268,9 @@ Tensor& matmul_outf(const Tensor& self, const Tensor& other, Tensor& out) {
   return out;
 }
 
-Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
-             const Scalar& alpha) { return surface::op_addmm::call(self, mat1, mat2, beta, alpha); }
+Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) {
+  return surface::op_addmm::call(self, mat1, mat2, beta, alpha);
+}
 Tensor Tensor::addmm(const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) const {
   return surface::op_addmm::call(*this, mat1, mat2, beta, alpha);
 }
@@ -295,8 +311,9 @@ Tensor& dot_outf(const Tensor& self, const Tensor& tensor, Tensor& out) {
   return out;
 }
 
-Tensor linear(const Tensor& input, const Tensor& weight,
-              const std::optional<Tensor>& bias) { return surface::op_linear::call(input, weight, bias); }
+Tensor linear(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias) {
+  return surface::op_linear::call(input, weight, bias);
+}
 Tensor& linear_out(Tensor& out, const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias) {
   surface::op_linear_out::call(input, weight, bias, out);
   return out;

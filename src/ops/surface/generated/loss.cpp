@@ -22,7 +22,8 @@ struct op_nll_loss {
 const Operator op_nll_loss::op = {
     "aten::nll_loss", "",
     "nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, int ignore_index=-100) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_nll_loss_out {
   static const Operator op;
@@ -35,7 +36,8 @@ struct op_nll_loss_out {
 const Operator op_nll_loss_out::op = {
     "aten::nll_loss", "out",
     "nll_loss.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, int ignore_index=-100, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kComposite, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kComposite, 1};
 
 struct op_nll_loss_nd {
   static const Operator op;
@@ -49,7 +51,8 @@ struct op_nll_loss_nd {
 const Operator op_nll_loss_nd::op = {
     "aten::nll_loss_nd", "",
     "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, int ignore_index=-100) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_nll_loss2d {
   static const Operator op;
@@ -63,7 +66,8 @@ struct op_nll_loss2d {
 const Operator op_nll_loss2d::op = {
     "aten::nll_loss2d", "",
     "nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, int ignore_index=-100) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_nll_loss2d_out {
   static const Operator op;
@@ -76,28 +80,34 @@ struct op_nll_loss2d_out {
 const Operator op_nll_loss2d_out::op = {
     "aten::nll_loss2d", "out",
     "nll_loss2d.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, int ignore_index=-100, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kComposite, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kComposite, 1};
 
 struct op_nll_loss_forward {
   static const Operator op;
   [[gnu::always_inline]] static std::tuple<Tensor, Tensor> call(const Tensor& self, const Tensor& target,
                                                                 const std::optional<Tensor>& weight, int64_t reduction,
                                                                 int64_t ignore_index) {
-    if (intercepted(op)) [[unlikely]] return intercept<std::tuple<Tensor, Tensor>>(op, self, target, weight, reduction, ignore_index);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<std::tuple<Tensor, Tensor>>(op, self, target, weight, reduction, ignore_index);
+    }
     return ops::nll_loss_forward(ops::Dest(), self, target, or_undefined(weight), reduction, ignore_index);
   }
 };
 const Operator op_nll_loss_forward::op = {
     "aten::nll_loss_forward", "",
     "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor output, Tensor total_weight)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_nll_loss_forward_output {
   static const Operator op;
   [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& target, const std::optional<Tensor>& weight,
                                           int64_t reduction, int64_t ignore_index, const Tensor& output,
                                           const Tensor& total_weight) {
-    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, target, weight, reduction, ignore_index, output, total_weight);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<void>(op, self, target, weight, reduction, ignore_index, output, total_weight);
+    }
     ops::nll_loss_forward(ops::Dest::out(output, total_weight), self, target, or_undefined(weight), reduction,
                           ignore_index);
   }
@@ -105,21 +115,25 @@ struct op_nll_loss_forward_output {
 const Operator op_nll_loss_forward_output::op = {
     "aten::nll_loss_forward", "output",
     "nll_loss_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, *, Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!) output, Tensor(b!) total_weight)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 2};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 2};
 
 struct op_cross_entropy_loss {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, const Tensor& target,
                                             const std::optional<Tensor>& weight, int64_t reduction,
                                             int64_t ignore_index, double label_smoothing) {
-    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, target, weight, reduction, ignore_index, label_smoothing);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<Tensor>(op, self, target, weight, reduction, ignore_index, label_smoothing);
+    }
     return ops::cross_entropy_loss(self, target, or_undefined(weight), reduction, ignore_index, label_smoothing);
   }
 };
 const Operator op_cross_entropy_loss::op = {
     "aten::cross_entropy_loss", "",
     "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, int ignore_index=-100, float label_smoothing=0.0) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_mse_loss {
   static const Operator op;
@@ -131,7 +145,8 @@ struct op_mse_loss {
 const Operator op_mse_loss::op = {
     "aten::mse_loss", "",
     "mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_mse_loss_out {
   static const Operator op;
@@ -144,7 +159,8 @@ struct op_mse_loss_out {
 const Operator op_mse_loss_out::op = {
     "aten::mse_loss", "out",
     "mse_loss.out(Tensor self, Tensor target, int reduction=Mean, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_binary_cross_entropy_with_logits {
   static const Operator op;
@@ -159,14 +175,17 @@ struct op_binary_cross_entropy_with_logits {
 const Operator op_binary_cross_entropy_with_logits::op = {
     "aten::binary_cross_entropy_with_logits", "",
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_nll_loss_backward {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& grad_output, const Tensor& self, const Tensor& target,
                                             const std::optional<Tensor>& weight, int64_t reduction,
                                             int64_t ignore_index, const Tensor& total_weight) {
-    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, grad_output, self, target, weight, reduction, ignore_index, total_weight);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<Tensor>(op, grad_output, self, target, weight, reduction, ignore_index, total_weight);
+    }
     return ops::nll_loss_backward(grad_output, self, target, or_undefined(weight), reduction, ignore_index,
                                   total_weight);
   }
@@ -174,7 +193,8 @@ struct op_nll_loss_backward {
 const Operator op_nll_loss_backward::op = {
     "aten::nll_loss_backward", "",
     "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, Tensor total_weight) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_mse_loss_backward {
   static const Operator op;
@@ -187,7 +207,8 @@ struct op_mse_loss_backward {
 const Operator op_mse_loss_backward::op = {
     "aten::mse_loss_backward", "",
     "mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 const Operator* const kOperators[] = {
     &op_nll_loss::op,
@@ -266,13 +287,13 @@ std::tuple<Tensor&, Tensor&> nll_loss_forward_outf(const Tensor& self, const Ten
 }
 
 Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const std::optional<Tensor>& weight,
-                          int64_t reduction, int64_t ignore_index,
-                          double label_smoothing) {
+                          int64_t reduction, int64_t ignore_index, double label_smoothing) {
   return surface::op_cross_entropy_loss::call(self, target, weight, reduction, ignore_index, label_smoothing);
 }
 
-Tensor mse_loss(const Tensor& self, const Tensor& target,
-                int64_t reduction) { return surface::op_mse_loss::call(self, target, reduction); }
+Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
+  return surface::op_mse_loss::call(self, target, reduction);
+}
 Tensor& mse_loss_out(Tensor& out, const Tensor& self, const Tensor& target, int64_t reduction) {
   surface::op_mse_loss_out::call(self, target, reduction, out);
   return out;
@@ -283,8 +304,7 @@ Tensor& mse_loss_outf(const Tensor& self, const Tensor& target, int64_t reductio
 }
 
 Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target, const std::optional<Tensor>& weight,
-                                        const std::optional<Tensor>& pos_weight,
-                                        int64_t reduction) {
+                                        const std::optional<Tensor>& pos_weight, int64_t reduction) {
   return surface::op_binary_cross_entropy_with_logits::call(self, target, weight, pos_weight, reduction);
 }
 
@@ -294,8 +314,7 @@ Tensor nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Te
   return surface::op_nll_loss_backward::call(grad_output, self, target, weight, reduction, ignore_index, total_weight);
 }
 
-Tensor mse_loss_backward(const Tensor& grad_output, const Tensor& self, const Tensor& target,
-                         int64_t reduction) {
+Tensor mse_loss_backward(const Tensor& grad_output, const Tensor& self, const Tensor& target, int64_t reduction) {
   return surface::op_mse_loss_backward::call(grad_output, self, target, reduction);
 }
 

@@ -15,28 +15,34 @@ struct op_conv2d {
   [[gnu::always_inline]] static Tensor call(const Tensor& input, const Tensor& weight,
                                             const std::optional<Tensor>& bias, IntArrayRef stride, IntArrayRef padding,
                                             IntArrayRef dilation, int64_t groups) {
-    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, input, weight, bias, stride, padding, dilation, groups);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<Tensor>(op, input, weight, bias, stride, padding, dilation, groups);
+    }
     return ops::conv2d(input, weight, or_undefined(bias), stride, padding, dilation, groups);
   }
 };
 const Operator op_conv2d::op = {
     "aten::conv2d", "",
     "conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] padding=0, int[2] dilation=1, int groups=1) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_conv2d_padding {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& input, const Tensor& weight,
                                             const std::optional<Tensor>& bias, IntArrayRef stride,
                                             std::string_view padding, IntArrayRef dilation, int64_t groups) {
-    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, input, weight, bias, stride, padding, dilation, groups);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<Tensor>(op, input, weight, bias, stride, padding, dilation, groups);
+    }
     return ops::conv2d(input, weight, or_undefined(bias), stride, padding, dilation, groups);
   }
 };
 const Operator op_conv2d_padding::op = {
     "aten::conv2d", "padding",
     "conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, str padding=\"valid\", int[2] dilation=1, int groups=1) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_convolution {
   static const Operator op;
@@ -44,7 +50,9 @@ struct op_convolution {
                                             const std::optional<Tensor>& bias, IntArrayRef stride, IntArrayRef padding,
                                             IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
                                             int64_t groups) {
-    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<Tensor>(op, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
+    }
     return ops::convolution(input, weight, or_undefined(bias), stride, padding, dilation, transposed, output_padding,
                             groups);
   }
@@ -52,55 +60,67 @@ struct op_convolution {
 const Operator op_convolution::op = {
     "aten::convolution", "",
     "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_max_pool2d {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
                                             IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
-    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, kernel_size, stride, padding, dilation, ceil_mode);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<Tensor>(op, self, kernel_size, stride, padding, dilation, ceil_mode);
+    }
     return ops::max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode);
   }
 };
 const Operator op_max_pool2d::op = {
     "aten::max_pool2d", "",
     "max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_max_pool2d_with_indices {
   static const Operator op;
   [[gnu::always_inline]] static std::tuple<Tensor, Tensor> call(const Tensor& self, IntArrayRef kernel_size,
                                                                 IntArrayRef stride, IntArrayRef padding,
                                                                 IntArrayRef dilation, bool ceil_mode) {
-    if (intercepted(op)) [[unlikely]] return intercept<std::tuple<Tensor, Tensor>>(op, self, kernel_size, stride, padding, dilation, ceil_mode);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<std::tuple<Tensor, Tensor>>(op, self, kernel_size, stride, padding, dilation, ceil_mode);
+    }
     return ops::max_pool2d_with_indices(ops::Dest(), self, kernel_size, stride, padding, dilation, ceil_mode);
   }
 };
 const Operator op_max_pool2d_with_indices::op = {
     "aten::max_pool2d_with_indices", "",
     "max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_max_pool2d_with_indices_out {
   static const Operator op;
   [[gnu::always_inline]] static void call(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
                                           IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, const Tensor& out,
                                           const Tensor& indices) {
-    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, kernel_size, stride, padding, dilation, ceil_mode, out, indices);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<void>(op, self, kernel_size, stride, padding, dilation, ceil_mode, out, indices);
+    }
     ops::max_pool2d_with_indices(ops::Dest::out(out, indices), self, kernel_size, stride, padding, dilation, ceil_mode);
   }
 };
 const Operator op_max_pool2d_with_indices_out::op = {
     "aten::max_pool2d_with_indices", "out",
     "max_pool2d_with_indices.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 2};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 2};
 
 struct op_avg_pool2d {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
                                             IntArrayRef padding, bool ceil_mode, bool count_include_pad,
                                             std::optional<int64_t> divisor_override) {
-    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<Tensor>(op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
+    }
     return ops::avg_pool2d(ops::Dest(), self, kernel_size, stride, padding, ceil_mode, count_include_pad,
                            divisor_override);
   }
@@ -108,14 +128,18 @@ struct op_avg_pool2d {
 const Operator op_avg_pool2d::op = {
     "aten::avg_pool2d", "",
     "avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_avg_pool2d_out {
   static const Operator op;
   [[gnu::always_inline]] static void call(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
                                           IntArrayRef padding, bool ceil_mode, bool count_include_pad,
                                           std::optional<int64_t> divisor_override, const Tensor& out) {
-    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<void>(op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,
+                             out);
+    }
     ops::avg_pool2d(ops::Dest::out(out), self, kernel_size, stride, padding, ceil_mode, count_include_pad,
                     divisor_override);
   }
@@ -123,7 +147,8 @@ struct op_avg_pool2d_out {
 const Operator op_avg_pool2d_out::op = {
     "aten::avg_pool2d", "out",
     "avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
 
 struct op_batch_norm {
   static const Operator op;
@@ -132,7 +157,10 @@ struct op_batch_norm {
                                             const std::optional<Tensor>& running_mean,
                                             const std::optional<Tensor>& running_var, bool training, double momentum,
                                             double eps, bool cudnn_enabled) {
-    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<Tensor>(op, input, weight, bias, running_mean, running_var, training, momentum, eps,
+                               cudnn_enabled);
+    }
     return ops::batch_norm(input, or_undefined(weight), or_undefined(bias), or_undefined(running_mean),
                            or_undefined(running_var), training, momentum, eps, cudnn_enabled);
   }
@@ -140,7 +168,8 @@ struct op_batch_norm {
 const Operator op_batch_norm::op = {
     "aten::batch_norm", "",
     "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_native_batch_norm {
   static const Operator op;
@@ -150,7 +179,10 @@ struct op_native_batch_norm {
                                                                         const std::optional<Tensor>& running_mean,
                                                                         const std::optional<Tensor>& running_var,
                                                                         bool training, double momentum, double eps) {
-    if (intercepted(op)) [[unlikely]] return intercept<std::tuple<Tensor, Tensor, Tensor>>(op, input, weight, bias, running_mean, running_var, training, momentum, eps);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<std::tuple<Tensor, Tensor, Tensor>>(op, input, weight, bias, running_mean, running_var, training,
+                                                           momentum, eps);
+    }
     return ops::native_batch_norm(ops::Dest(), input, or_undefined(weight), or_undefined(bias),
                                   or_undefined(running_mean), or_undefined(running_var), training, momentum, eps);
   }
@@ -158,7 +190,8 @@ struct op_native_batch_norm {
 const Operator op_native_batch_norm::op = {
     "aten::native_batch_norm", "",
     "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_native_batch_norm_out {
   static const Operator op;
@@ -167,7 +200,10 @@ struct op_native_batch_norm_out {
                                           const std::optional<Tensor>& running_var, bool training, double momentum,
                                           double eps, const Tensor& out, const Tensor& save_mean,
                                           const Tensor& save_invstd) {
-    if (intercepted(op)) [[unlikely]] return intercept<void>(op, input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<void>(op, input, weight, bias, running_mean, running_var, training, momentum, eps, out,
+                             save_mean, save_invstd);
+    }
     ops::native_batch_norm(ops::Dest::out(out, save_mean, save_invstd), input, or_undefined(weight), or_undefined(bias),
                            or_undefined(running_mean), or_undefined(running_var), training, momentum, eps);
   }
@@ -175,21 +211,25 @@ struct op_native_batch_norm_out {
 const Operator op_native_batch_norm_out::op = {
     "aten::native_batch_norm", "out",
     "native_batch_norm.out(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, *, Tensor(a!) out, Tensor(b!) save_mean, Tensor(c!) save_invstd) -> (Tensor(a!), Tensor(b!), Tensor(c!))",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut, 3};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 3};
 
 struct op_layer_norm {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& input, IntArrayRef normalized_shape,
                                             const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
                                             double eps, bool cudnn_enable) {
-    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, input, normalized_shape, weight, bias, eps, cudnn_enable);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<Tensor>(op, input, normalized_shape, weight, bias, eps, cudnn_enable);
+    }
     return ops::layer_norm(input, normalized_shape, or_undefined(weight), or_undefined(bias), eps, cudnn_enable);
   }
 };
 const Operator op_layer_norm::op = {
     "aten::layer_norm", "",
     "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_native_layer_norm {
   static const Operator op;
@@ -197,14 +237,17 @@ struct op_native_layer_norm {
                                                                         IntArrayRef normalized_shape,
                                                                         const std::optional<Tensor>& weight,
                                                                         const std::optional<Tensor>& bias, double eps) {
-    if (intercepted(op)) [[unlikely]] return intercept<std::tuple<Tensor, Tensor, Tensor>>(op, input, normalized_shape, weight, bias, eps);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<std::tuple<Tensor, Tensor, Tensor>>(op, input, normalized_shape, weight, bias, eps);
+    }
     return ops::native_layer_norm(input, normalized_shape, or_undefined(weight), or_undefined(bias), eps);
   }
 };
 const Operator op_native_layer_norm::op = {
     "aten::native_layer_norm", "",
     "native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_pad {
   static const Operator op;
@@ -217,7 +260,8 @@ struct op_pad {
 const Operator op_pad::op = {
     "aten::pad", "",
     "pad(Tensor self, int[] pad, str mode=\"constant\", float? value=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_constant_pad_nd {
   static const Operator op;
@@ -229,7 +273,8 @@ struct op_constant_pad_nd {
 const Operator op_constant_pad_nd::op = {
     "aten::constant_pad_nd", "",
     "constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_convolution_backward {
   static const Operator op;
@@ -240,7 +285,10 @@ struct op_convolution_backward {
                                                                         IntArrayRef dilation, bool transposed,
                                                                         IntArrayRef output_padding, int64_t groups,
                                                                         std::array<bool, 3> output_mask) {
-    if (intercepted(op)) [[unlikely]] return intercept<std::tuple<Tensor, Tensor, Tensor>>(op, grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<std::tuple<Tensor, Tensor, Tensor>>(op, grad_output, input, weight, bias_sizes, stride, padding,
+                                                           dilation, transposed, output_padding, groups, output_mask);
+    }
     return ops::convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed,
                                      output_padding, groups, output_mask);
   }
@@ -248,14 +296,17 @@ struct op_convolution_backward {
 const Operator op_convolution_backward::op = {
     "aten::convolution_backward", "",
     "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_max_pool2d_with_indices_backward {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& grad_output, const Tensor& self, IntArrayRef kernel_size,
                                             IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
                                             bool ceil_mode, const Tensor& indices) {
-    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<Tensor>(op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices);
+    }
     return ops::max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode,
                                                  indices);
   }
@@ -263,14 +314,18 @@ struct op_max_pool2d_with_indices_backward {
 const Operator op_max_pool2d_with_indices_backward::op = {
     "aten::max_pool2d_with_indices_backward", "",
     "max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_avg_pool2d_backward {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& grad_output, const Tensor& self, IntArrayRef kernel_size,
                                             IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
                                             bool count_include_pad, std::optional<int64_t> divisor_override) {
-    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<Tensor>(op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                               divisor_override);
+    }
     return ops::avg_pool2d_backward(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad,
                                     divisor_override);
   }
@@ -278,7 +333,8 @@ struct op_avg_pool2d_backward {
 const Operator op_avg_pool2d_backward::op = {
     "aten::avg_pool2d_backward", "",
     "avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_native_batch_norm_backward {
   static const Operator op;
@@ -290,7 +346,10 @@ struct op_native_batch_norm_backward {
                                                                         const std::optional<Tensor>& save_invstd,
                                                                         bool train, double eps,
                                                                         std::array<bool, 3> output_mask) {
-    if (intercepted(op)) [[unlikely]] return intercept<std::tuple<Tensor, Tensor, Tensor>>(op, grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<std::tuple<Tensor, Tensor, Tensor>>(op, grad_out, input, weight, running_mean, running_var,
+                                                           save_mean, save_invstd, train, eps, output_mask);
+    }
     return ops::native_batch_norm_backward(grad_out, input, or_undefined(weight), or_undefined(running_mean),
                                            or_undefined(running_var), or_undefined(save_mean),
                                            or_undefined(save_invstd), train, eps, output_mask);
@@ -299,7 +358,8 @@ struct op_native_batch_norm_backward {
 const Operator op_native_batch_norm_backward::op = {
     "aten::native_batch_norm_backward", "",
     "native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_native_layer_norm_backward {
   static const Operator op;
@@ -309,7 +369,10 @@ struct op_native_layer_norm_backward {
                                                                         const std::optional<Tensor>& weight,
                                                                         const std::optional<Tensor>& bias,
                                                                         std::array<bool, 3> output_mask) {
-    if (intercepted(op)) [[unlikely]] return intercept<std::tuple<Tensor, Tensor, Tensor>>(op, grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask);
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<std::tuple<Tensor, Tensor, Tensor>>(op, grad_out, input, normalized_shape, mean, rstd, weight,
+                                                           bias, output_mask);
+    }
     return ops::native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, or_undefined(weight),
                                            or_undefined(bias), output_mask);
   }
@@ -317,7 +380,8 @@ struct op_native_layer_norm_backward {
 const Operator op_native_layer_norm_backward::op = {
     "aten::native_layer_norm_backward", "",
     "native_layer_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 const Operator* const kOperators[] = {
     &op_conv2d::op,
@@ -350,32 +414,29 @@ const OperatorTable nn_operators{kOperators, std::size(kOperators)};
 }  // namespace surface
 
 Tensor conv2d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, IntArrayRef stride,
-              IntArrayRef padding, IntArrayRef dilation,
-              int64_t groups) {
+              IntArrayRef padding, IntArrayRef dilation, int64_t groups) {
   return surface::op_conv2d::call(input, weight, bias, stride, padding, dilation, groups);
 }
 
 Tensor conv2d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, IntArrayRef stride,
-              std::string_view padding, IntArrayRef dilation,
-              int64_t groups) {
+              std::string_view padding, IntArrayRef dilation, int64_t groups) {
   return surface::op_conv2d_padding::call(input, weight, bias, stride, padding, dilation, groups);
 }
 
 Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, IntArrayRef stride,
                    IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
                    int64_t groups) {
-  return surface::op_convolution::call(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
+  return surface::op_convolution::call(input, weight, bias, stride, padding, dilation, transposed, output_padding,
+                                       groups);
 }
 
 Tensor max_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
-                  IntArrayRef dilation,
-                  bool ceil_mode) {
+                  IntArrayRef dilation, bool ceil_mode) {
   return surface::op_max_pool2d::call(self, kernel_size, stride, padding, dilation, ceil_mode);
 }
 
 std::tuple<Tensor, Tensor> max_pool2d_with_indices(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
-                                                   IntArrayRef padding, IntArrayRef dilation,
-                                                   bool ceil_mode) {
+                                                   IntArrayRef padding, IntArrayRef dilation, bool ceil_mode) {
   return surface::op_max_pool2d_with_indices::call(self, kernel_size, stride, padding, dilation, ceil_mode);
 }
 std::tuple<Tensor&, Tensor&> max_pool2d_with_indices_out(Tensor& out, Tensor& indices, const Tensor& self,
@@ -392,35 +453,36 @@ std::tuple<Tensor&, Tensor&> max_pool2d_with_indices_outf(const Tensor& self, In
 }
 
 Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
-                  bool count_include_pad,
-                  std::optional<int64_t> divisor_override) {
-  return surface::op_avg_pool2d::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
+                  bool count_include_pad, std::optional<int64_t> divisor_override) {
+  return surface::op_avg_pool2d::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                                      divisor_override);
 }
 Tensor& avg_pool2d_out(Tensor& out, const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
                        IntArrayRef padding, bool ceil_mode, bool count_include_pad,
                        std::optional<int64_t> divisor_override) {
-  surface::op_avg_pool2d_out::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out);
+  surface::op_avg_pool2d_out::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,
+                                   out);
   return out;
 }
 Tensor& avg_pool2d_outf(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,
                         bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override, Tensor& out) {
-  surface::op_avg_pool2d_out::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out);
+  surface::op_avg_pool2d_out::call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,
+                                   out);
   return out;
 }
 
 Tensor batch_norm(const Tensor& input, const std::optional<Tensor>& weight, const std::optional<Tensor>& bias,
                   const std::optional<Tensor>& running_mean, const std::optional<Tensor>& running_var, bool training,
-                  double momentum, double eps,
-                  bool cudnn_enabled) {
-  return surface::op_batch_norm::call(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled);
+                  double momentum, double eps, bool cudnn_enabled) {
+  return surface::op_batch_norm::call(input, weight, bias, running_mean, running_var, training, momentum, eps,
+                                      cudnn_enabled);
 }
 
 std::tuple<Tensor, Tensor, Tensor> native_batch_norm(const Tensor& input, const std::optional<Tensor>& weight,
                                                      const std::optional<Tensor>& bias,
                                                      const std::optional<Tensor>& running_mean,
                                                      const std::optional<Tensor>& running_var, bool training,
-                                                     double momentum,
-                                                     double eps) {
+                                                     double momentum, double eps) {
   return surface::op_native_batch_norm::call(input, weight, bias, running_mean, running_var, training, momentum, eps);
 }
 std::tuple<Tensor&, Tensor&, Tensor&> native_batch_norm_out(Tensor& out, Tensor& save_mean, Tensor& save_invstd,
@@ -429,7 +491,8 @@ std::tuple<Tensor&, Tensor&, Tensor&> native_batch_norm_out(Tensor& out, Tensor&
                                                             const std::optional<Tensor>& running_mean,
                                                             const std::optional<Tensor>& running_var, bool training,
                                                             double momentum, double eps) {
-  surface::op_native_batch_norm_out::call(input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd);
+  surface::op_native_batch_norm_out::call(input, weight, bias, running_mean, running_var, training, momentum, eps, out,
+                                          save_mean, save_invstd);
   return {out, save_mean, save_invstd};
 }
 std::tuple<Tensor&, Tensor&, Tensor&> native_batch_norm_outf(const Tensor& input, const std::optional<Tensor>& weight,
@@ -438,47 +501,51 @@ std::tuple<Tensor&, Tensor&, Tensor&> native_batch_norm_outf(const Tensor& input
                                                              const std::optional<Tensor>& running_var, bool training,
                                                              double momentum, double eps, Tensor& out,
                                                              Tensor& save_mean, Tensor& save_invstd) {
-  surface::op_native_batch_norm_out::call(input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd);
+  surface::op_native_batch_norm_out::call(input, weight, bias, running_mean, running_var, training, momentum, eps, out,
+                                          save_mean, save_invstd);
   return {out, save_mean, save_invstd};
 }
 
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const std::optional<Tensor>& weight,
-                  const std::optional<Tensor>& bias, double eps,
-                  bool cudnn_enable) {
+                  const std::optional<Tensor>& bias, double eps, bool cudnn_enable) {
   return surface::op_layer_norm::call(input, normalized_shape, weight, bias, eps, cudnn_enable);
 }
 
 std::tuple<Tensor, Tensor, Tensor> native_layer_norm(const Tensor& input, IntArrayRef normalized_shape,
                                                      const std::optional<Tensor>& weight,
-                                                     const std::optional<Tensor>& bias,
-                                                     double eps) {
+                                                     const std::optional<Tensor>& bias, double eps) {
   return surface::op_native_layer_norm::call(input, normalized_shape, weight, bias, eps);
 }
 
-Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode,
-           std::optional<double> value) { return surface::op_pad::call(self, pad, mode, value); }
+Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode, std::optional<double> value) {
+  return surface::op_pad::call(self, pad, mode, value);
+}
 
-Tensor constant_pad_nd(const Tensor& self, IntArrayRef pad,
-                       const Scalar& value) { return surface::op_constant_pad_nd::call(self, pad, value); }
+Tensor constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value) {
+  return surface::op_constant_pad_nd::call(self, pad, value);
+}
 
 std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad_output, const Tensor& input,
                                                         const Tensor& weight, OptionalIntArrayRef bias_sizes,
                                                         IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
                                                         bool transposed, IntArrayRef output_padding, int64_t groups,
                                                         std::array<bool, 3> output_mask) {
-  return surface::op_convolution_backward::call(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask);
+  return surface::op_convolution_backward::call(grad_output, input, weight, bias_sizes, stride, padding, dilation,
+                                                transposed, output_padding, groups, output_mask);
 }
 
 Tensor max_pool2d_with_indices_backward(const Tensor& grad_output, const Tensor& self, IntArrayRef kernel_size,
                                         IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode,
                                         const Tensor& indices) {
-  return surface::op_max_pool2d_with_indices_backward::call(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices);
+  return surface::op_max_pool2d_with_indices_backward::call(grad_output, self, kernel_size, stride, padding, dilation,
+                                                            ceil_mode, indices);
 }
 
 Tensor avg_pool2d_backward(const Tensor& grad_output, const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride,
                            IntArrayRef padding, bool ceil_mode, bool count_include_pad,
                            std::optional<int64_t> divisor_override) {
-  return surface::op_avg_pool2d_backward::call(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
+  return surface::op_avg_pool2d_backward::call(grad_output, self, kernel_size, stride, padding, ceil_mode,
+                                               count_include_pad, divisor_override);
 }
 
 std::tuple<Tensor, Tensor, Tensor> native_batch_norm_backward(const Tensor& grad_out, const Tensor& input,
@@ -487,9 +554,9 @@ std::tuple<Tensor, Tensor, Tensor> native_batch_norm_backward(const Tensor& grad
                                                               const std::optional<Tensor>& running_var,
                                                               const std::optional<Tensor>& save_mean,
                                                               const std::optional<Tensor>& save_invstd, bool train,
-                                                              double eps,
-                                                              std::array<bool, 3> output_mask) {
-  return surface::op_native_batch_norm_backward::call(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask);
+                                                              double eps, std::array<bool, 3> output_mask) {
+  return surface::op_native_batch_norm_backward::call(grad_out, input, weight, running_mean, running_var, save_mean,
+                                                      save_invstd, train, eps, output_mask);
 }
 
 std::tuple<Tensor, Tensor, Tensor> native_layer_norm_backward(const Tensor& grad_out, const Tensor& input,
@@ -497,7 +564,8 @@ std::tuple<Tensor, Tensor, Tensor> native_layer_norm_backward(const Tensor& grad
                                                               const Tensor& rstd, const std::optional<Tensor>& weight,
                                                               const std::optional<Tensor>& bias,
                                                               std::array<bool, 3> output_mask) {
-  return surface::op_native_layer_norm_backward::call(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask);
+  return surface::op_native_layer_norm_backward::call(grad_out, input, normalized_shape, mean, rstd, weight, bias,
+                                                      output_mask);
 }
 
 }  // namespace gradus::inline v0

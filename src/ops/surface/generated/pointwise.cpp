@@ -20,7 +20,8 @@ struct op_abs {
 const Operator op_abs::op = {
     "aten::abs", "",
     "abs(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_abs_ {
   static const Operator op;
@@ -32,7 +33,8 @@ struct op_abs_ {
 const Operator op_abs_::op = {
     "aten::abs_", "",
     "abs_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_abs_out {
   static const Operator op;
@@ -44,7 +46,8 @@ struct op_abs_out {
 const Operator op_abs_out::op = {
     "aten::abs", "out",
     "abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_neg {
   static const Operator op;
@@ -56,7 +59,8 @@ struct op_neg {
 const Operator op_neg::op = {
     "aten::neg", "",
     "neg(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_neg_ {
   static const Operator op;
@@ -68,7 +72,8 @@ struct op_neg_ {
 const Operator op_neg_::op = {
     "aten::neg_", "",
     "neg_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_neg_out {
   static const Operator op;
@@ -80,7 +85,8 @@ struct op_neg_out {
 const Operator op_neg_out::op = {
     "aten::neg", "out",
     "neg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_exp {
   static const Operator op;
@@ -92,7 +98,8 @@ struct op_exp {
 const Operator op_exp::op = {
     "aten::exp", "",
     "exp(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_exp_ {
   static const Operator op;
@@ -104,7 +111,8 @@ struct op_exp_ {
 const Operator op_exp_::op = {
     "aten::exp_", "",
     "exp_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_exp_out {
   static const Operator op;
@@ -116,7 +124,8 @@ struct op_exp_out {
 const Operator op_exp_out::op = {
     "aten::exp", "out",
     "exp.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_log {
   static const Operator op;
@@ -128,7 +137,8 @@ struct op_log {
 const Operator op_log::op = {
     "aten::log", "",
     "log(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_log_ {
   static const Operator op;
@@ -140,7 +150,8 @@ struct op_log_ {
 const Operator op_log_::op = {
     "aten::log_", "",
     "log_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_log_out {
   static const Operator op;
@@ -152,7 +163,8 @@ struct op_log_out {
 const Operator op_log_out::op = {
     "aten::log", "out",
     "log.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_log1p {
   static const Operator op;
@@ -164,7 +176,8 @@ struct op_log1p {
 const Operator op_log1p::op = {
     "aten::log1p", "",
     "log1p(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_log1p_ {
   static const Operator op;
@@ -176,7 +189,8 @@ struct op_log1p_ {
 const Operator op_log1p_::op = {
     "aten::log1p_", "",
     "log1p_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_log1p_out {
   static const Operator op;
@@ -188,7 +202,8 @@ struct op_log1p_out {
 const Operator op_log1p_out::op = {
     "aten::log1p", "out",
     "log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_expm1 {
   static const Operator op;
@@ -200,7 +215,8 @@ struct op_expm1 {
 const Operator op_expm1::op = {
     "aten::expm1", "",
     "expm1(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_expm1_ {
   static const Operator op;
@@ -212,7 +228,8 @@ struct op_expm1_ {
 const Operator op_expm1_::op = {
     "aten::expm1_", "",
     "expm1_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_expm1_out {
   static const Operator op;
@@ -224,7 +241,8 @@ struct op_expm1_out {
 const Operator op_expm1_out::op = {
     "aten::expm1", "out",
     "expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_sqrt {
   static const Operator op;
@@ -236,7 +254,8 @@ struct op_sqrt {
 const Operator op_sqrt::op = {
     "aten::sqrt", "",
     "sqrt(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_sqrt_ {
   static const Operator op;
@@ -248,7 +267,8 @@ struct op_sqrt_ {
 const Operator op_sqrt_::op = {
     "aten::sqrt_", "",
     "sqrt_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_sqrt_out {
   static const Operator op;
@@ -260,7 +280,8 @@ struct op_sqrt_out {
 const Operator op_sqrt_out::op = {
     "aten::sqrt", "out",
     "sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_rsqrt {
   static const Operator op;
@@ -272,7 +293,8 @@ struct op_rsqrt {
 const Operator op_rsqrt::op = {
     "aten::rsqrt", "",
     "rsqrt(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_rsqrt_ {
   static const Operator op;
@@ -284,7 +306,8 @@ struct op_rsqrt_ {
 const Operator op_rsqrt_::op = {
     "aten::rsqrt_", "",
     "rsqrt_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_rsqrt_out {
   static const Operator op;
@@ -296,7 +319,8 @@ struct op_rsqrt_out {
 const Operator op_rsqrt_out::op = {
     "aten::rsqrt", "out",
     "rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_square {
   static const Operator op;
@@ -308,7 +332,8 @@ struct op_square {
 const Operator op_square::op = {
     "aten::square", "",
     "square(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kPointwise, 0};
 
 struct op_square_ {
   static const Operator op;
@@ -320,7 +345,8 @@ struct op_square_ {
 const Operator op_square_::op = {
     "aten::square_", "",
     "square_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kComposite | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kComposite | Operator::kPointwise, 0};
 
 struct op_square_out {
   static const Operator op;
@@ -332,7 +358,8 @@ struct op_square_out {
 const Operator op_square_out::op = {
     "aten::square", "out",
     "square.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kComposite | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kComposite | Operator::kPointwise, 1};
 
 struct op_reciprocal {
   static const Operator op;
@@ -344,7 +371,8 @@ struct op_reciprocal {
 const Operator op_reciprocal::op = {
     "aten::reciprocal", "",
     "reciprocal(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_reciprocal_ {
   static const Operator op;
@@ -356,7 +384,8 @@ struct op_reciprocal_ {
 const Operator op_reciprocal_::op = {
     "aten::reciprocal_", "",
     "reciprocal_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_reciprocal_out {
   static const Operator op;
@@ -368,7 +397,8 @@ struct op_reciprocal_out {
 const Operator op_reciprocal_out::op = {
     "aten::reciprocal", "out",
     "reciprocal.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_erf {
   static const Operator op;
@@ -380,7 +410,8 @@ struct op_erf {
 const Operator op_erf::op = {
     "aten::erf", "",
     "erf(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_erf_ {
   static const Operator op;
@@ -392,7 +423,8 @@ struct op_erf_ {
 const Operator op_erf_::op = {
     "aten::erf_", "",
     "erf_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_erf_out {
   static const Operator op;
@@ -404,7 +436,8 @@ struct op_erf_out {
 const Operator op_erf_out::op = {
     "aten::erf", "out",
     "erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_sin {
   static const Operator op;
@@ -416,7 +449,8 @@ struct op_sin {
 const Operator op_sin::op = {
     "aten::sin", "",
     "sin(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_sin_ {
   static const Operator op;
@@ -428,7 +462,8 @@ struct op_sin_ {
 const Operator op_sin_::op = {
     "aten::sin_", "",
     "sin_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_sin_out {
   static const Operator op;
@@ -440,7 +475,8 @@ struct op_sin_out {
 const Operator op_sin_out::op = {
     "aten::sin", "out",
     "sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_cos {
   static const Operator op;
@@ -452,7 +488,8 @@ struct op_cos {
 const Operator op_cos::op = {
     "aten::cos", "",
     "cos(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_cos_ {
   static const Operator op;
@@ -464,7 +501,8 @@ struct op_cos_ {
 const Operator op_cos_::op = {
     "aten::cos_", "",
     "cos_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_cos_out {
   static const Operator op;
@@ -476,7 +514,8 @@ struct op_cos_out {
 const Operator op_cos_out::op = {
     "aten::cos", "out",
     "cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_tanh {
   static const Operator op;
@@ -488,7 +527,8 @@ struct op_tanh {
 const Operator op_tanh::op = {
     "aten::tanh", "",
     "tanh(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_tanh_ {
   static const Operator op;
@@ -500,7 +540,8 @@ struct op_tanh_ {
 const Operator op_tanh_::op = {
     "aten::tanh_", "",
     "tanh_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_tanh_out {
   static const Operator op;
@@ -512,7 +553,8 @@ struct op_tanh_out {
 const Operator op_tanh_out::op = {
     "aten::tanh", "out",
     "tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_sigmoid {
   static const Operator op;
@@ -524,7 +566,8 @@ struct op_sigmoid {
 const Operator op_sigmoid::op = {
     "aten::sigmoid", "",
     "sigmoid(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_sigmoid_ {
   static const Operator op;
@@ -536,7 +579,8 @@ struct op_sigmoid_ {
 const Operator op_sigmoid_::op = {
     "aten::sigmoid_", "",
     "sigmoid_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_sigmoid_out {
   static const Operator op;
@@ -548,7 +592,8 @@ struct op_sigmoid_out {
 const Operator op_sigmoid_out::op = {
     "aten::sigmoid", "out",
     "sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_sign {
   static const Operator op;
@@ -560,7 +605,8 @@ struct op_sign {
 const Operator op_sign::op = {
     "aten::sign", "",
     "sign(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_sign_ {
   static const Operator op;
@@ -572,7 +618,8 @@ struct op_sign_ {
 const Operator op_sign_::op = {
     "aten::sign_", "",
     "sign_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_sign_out {
   static const Operator op;
@@ -584,7 +631,8 @@ struct op_sign_out {
 const Operator op_sign_out::op = {
     "aten::sign", "out",
     "sign.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_floor {
   static const Operator op;
@@ -596,7 +644,8 @@ struct op_floor {
 const Operator op_floor::op = {
     "aten::floor", "",
     "floor(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_floor_ {
   static const Operator op;
@@ -608,7 +657,8 @@ struct op_floor_ {
 const Operator op_floor_::op = {
     "aten::floor_", "",
     "floor_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_floor_out {
   static const Operator op;
@@ -620,7 +670,8 @@ struct op_floor_out {
 const Operator op_floor_out::op = {
     "aten::floor", "out",
     "floor.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_ceil {
   static const Operator op;
@@ -632,7 +683,8 @@ struct op_ceil {
 const Operator op_ceil::op = {
     "aten::ceil", "",
     "ceil(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_ceil_ {
   static const Operator op;
@@ -644,7 +696,8 @@ struct op_ceil_ {
 const Operator op_ceil_::op = {
     "aten::ceil_", "",
     "ceil_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_ceil_out {
   static const Operator op;
@@ -656,7 +709,8 @@ struct op_ceil_out {
 const Operator op_ceil_out::op = {
     "aten::ceil", "out",
     "ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_round {
   static const Operator op;
@@ -668,7 +722,8 @@ struct op_round {
 const Operator op_round::op = {
     "aten::round", "",
     "round(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_round_ {
   static const Operator op;
@@ -680,7 +735,8 @@ struct op_round_ {
 const Operator op_round_::op = {
     "aten::round_", "",
     "round_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_round_out {
   static const Operator op;
@@ -692,7 +748,8 @@ struct op_round_out {
 const Operator op_round_out::op = {
     "aten::round", "out",
     "round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_round_decimals {
   static const Operator op;
@@ -704,7 +761,8 @@ struct op_round_decimals {
 const Operator op_round_decimals::op = {
     "aten::round", "decimals",
     "round.decimals(Tensor self, *, int decimals) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_round__decimals {
   static const Operator op;
@@ -716,7 +774,8 @@ struct op_round__decimals {
 const Operator op_round__decimals::op = {
     "aten::round_", "decimals",
     "round_.decimals(Tensor(a!) self, *, int decimals) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_round_decimals_out {
   static const Operator op;
@@ -728,7 +787,8 @@ struct op_round_decimals_out {
 const Operator op_round_decimals_out::op = {
     "aten::round", "decimals_out",
     "round.decimals_out(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_trunc {
   static const Operator op;
@@ -740,7 +800,8 @@ struct op_trunc {
 const Operator op_trunc::op = {
     "aten::trunc", "",
     "trunc(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_trunc_ {
   static const Operator op;
@@ -752,7 +813,8 @@ struct op_trunc_ {
 const Operator op_trunc_::op = {
     "aten::trunc_", "",
     "trunc_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_trunc_out {
   static const Operator op;
@@ -764,7 +826,8 @@ struct op_trunc_out {
 const Operator op_trunc_out::op = {
     "aten::trunc", "out",
     "trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_add_Scalar {
   static const Operator op;
@@ -776,7 +839,8 @@ struct op_add_Scalar {
 const Operator op_add_Scalar::op = {
     "aten::add", "Scalar",
     "add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_add__Scalar {
   static const Operator op;
@@ -788,7 +852,8 @@ struct op_add__Scalar {
 const Operator op_add__Scalar::op = {
     "aten::add_", "Scalar",
     "add_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_add_Tensor {
   static const Operator op;
@@ -800,7 +865,8 @@ struct op_add_Tensor {
 const Operator op_add_Tensor::op = {
     "aten::add", "Tensor",
     "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_add__Tensor {
   static const Operator op;
@@ -812,7 +878,8 @@ struct op_add__Tensor {
 const Operator op_add__Tensor::op = {
     "aten::add_", "Tensor",
     "add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_add_out {
   static const Operator op;
@@ -825,7 +892,8 @@ struct op_add_out {
 const Operator op_add_out::op = {
     "aten::add", "out",
     "add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_sub_Scalar {
   static const Operator op;
@@ -837,7 +905,8 @@ struct op_sub_Scalar {
 const Operator op_sub_Scalar::op = {
     "aten::sub", "Scalar",
     "sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_sub__Scalar {
   static const Operator op;
@@ -849,7 +918,8 @@ struct op_sub__Scalar {
 const Operator op_sub__Scalar::op = {
     "aten::sub_", "Scalar",
     "sub_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_sub_Tensor {
   static const Operator op;
@@ -861,7 +931,8 @@ struct op_sub_Tensor {
 const Operator op_sub_Tensor::op = {
     "aten::sub", "Tensor",
     "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_sub__Tensor {
   static const Operator op;
@@ -873,7 +944,8 @@ struct op_sub__Tensor {
 const Operator op_sub__Tensor::op = {
     "aten::sub_", "Tensor",
     "sub_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_sub_out {
   static const Operator op;
@@ -886,7 +958,8 @@ struct op_sub_out {
 const Operator op_sub_out::op = {
     "aten::sub", "out",
     "sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_rsub_Scalar {
   static const Operator op;
@@ -898,7 +971,8 @@ struct op_rsub_Scalar {
 const Operator op_rsub_Scalar::op = {
     "aten::rsub", "Scalar",
     "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kPointwise, 0};
 
 struct op_rsub_Tensor {
   static const Operator op;
@@ -910,7 +984,8 @@ struct op_rsub_Tensor {
 const Operator op_rsub_Tensor::op = {
     "aten::rsub", "Tensor",
     "rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_mul_Scalar {
   static const Operator op;
@@ -922,7 +997,8 @@ struct op_mul_Scalar {
 const Operator op_mul_Scalar::op = {
     "aten::mul", "Scalar",
     "mul.Scalar(Tensor self, Scalar other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_mul__Scalar {
   static const Operator op;
@@ -934,7 +1010,8 @@ struct op_mul__Scalar {
 const Operator op_mul__Scalar::op = {
     "aten::mul_", "Scalar",
     "mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_mul_Tensor {
   static const Operator op;
@@ -946,7 +1023,8 @@ struct op_mul_Tensor {
 const Operator op_mul_Tensor::op = {
     "aten::mul", "Tensor",
     "mul.Tensor(Tensor self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_mul__Tensor {
   static const Operator op;
@@ -958,7 +1036,8 @@ struct op_mul__Tensor {
 const Operator op_mul__Tensor::op = {
     "aten::mul_", "Tensor",
     "mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_mul_out {
   static const Operator op;
@@ -970,7 +1049,8 @@ struct op_mul_out {
 const Operator op_mul_out::op = {
     "aten::mul", "out",
     "mul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_div_Scalar {
   static const Operator op;
@@ -982,7 +1062,8 @@ struct op_div_Scalar {
 const Operator op_div_Scalar::op = {
     "aten::div", "Scalar",
     "div.Scalar(Tensor self, Scalar other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_div__Scalar {
   static const Operator op;
@@ -994,7 +1075,8 @@ struct op_div__Scalar {
 const Operator op_div__Scalar::op = {
     "aten::div_", "Scalar",
     "div_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_div_Scalar_mode {
   static const Operator op;
@@ -1007,7 +1089,8 @@ struct op_div_Scalar_mode {
 const Operator op_div_Scalar_mode::op = {
     "aten::div", "Scalar_mode",
     "div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_div__Scalar_mode {
   static const Operator op;
@@ -1020,7 +1103,8 @@ struct op_div__Scalar_mode {
 const Operator op_div__Scalar_mode::op = {
     "aten::div_", "Scalar_mode",
     "div_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_div_Tensor {
   static const Operator op;
@@ -1032,7 +1116,8 @@ struct op_div_Tensor {
 const Operator op_div_Tensor::op = {
     "aten::div", "Tensor",
     "div.Tensor(Tensor self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_div__Tensor {
   static const Operator op;
@@ -1044,7 +1129,8 @@ struct op_div__Tensor {
 const Operator op_div__Tensor::op = {
     "aten::div_", "Tensor",
     "div_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_div_out {
   static const Operator op;
@@ -1056,7 +1142,8 @@ struct op_div_out {
 const Operator op_div_out::op = {
     "aten::div", "out",
     "div.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_div_Tensor_mode {
   static const Operator op;
@@ -1069,7 +1156,8 @@ struct op_div_Tensor_mode {
 const Operator op_div_Tensor_mode::op = {
     "aten::div", "Tensor_mode",
     "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_div__Tensor_mode {
   static const Operator op;
@@ -1082,7 +1170,8 @@ struct op_div__Tensor_mode {
 const Operator op_div__Tensor_mode::op = {
     "aten::div_", "Tensor_mode",
     "div_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_div_out_mode {
   static const Operator op;
@@ -1095,7 +1184,8 @@ struct op_div_out_mode {
 const Operator op_div_out_mode::op = {
     "aten::div", "out_mode",
     "div.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_pow_Scalar {
   static const Operator op;
@@ -1107,7 +1197,8 @@ struct op_pow_Scalar {
 const Operator op_pow_Scalar::op = {
     "aten::pow", "Scalar",
     "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_pow_Scalar_out {
   static const Operator op;
@@ -1119,7 +1210,8 @@ struct op_pow_Scalar_out {
 const Operator op_pow_Scalar_out::op = {
     "aten::pow", "Scalar_out",
     "pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_pow_Tensor_Scalar {
   static const Operator op;
@@ -1131,7 +1223,8 @@ struct op_pow_Tensor_Scalar {
 const Operator op_pow_Tensor_Scalar::op = {
     "aten::pow", "Tensor_Scalar",
     "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_pow__Scalar {
   static const Operator op;
@@ -1143,7 +1236,8 @@ struct op_pow__Scalar {
 const Operator op_pow__Scalar::op = {
     "aten::pow_", "Scalar",
     "pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_pow_Tensor_Scalar_out {
   static const Operator op;
@@ -1155,7 +1249,8 @@ struct op_pow_Tensor_Scalar_out {
 const Operator op_pow_Tensor_Scalar_out::op = {
     "aten::pow", "Tensor_Scalar_out",
     "pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_pow_Tensor_Tensor {
   static const Operator op;
@@ -1167,7 +1262,8 @@ struct op_pow_Tensor_Tensor {
 const Operator op_pow_Tensor_Tensor::op = {
     "aten::pow", "Tensor_Tensor",
     "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_pow__Tensor {
   static const Operator op;
@@ -1179,7 +1275,8 @@ struct op_pow__Tensor {
 const Operator op_pow__Tensor::op = {
     "aten::pow_", "Tensor",
     "pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_pow_Tensor_Tensor_out {
   static const Operator op;
@@ -1191,7 +1288,8 @@ struct op_pow_Tensor_Tensor_out {
 const Operator op_pow_Tensor_Tensor_out::op = {
     "aten::pow", "Tensor_Tensor_out",
     "pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_clamp {
   static const Operator op;
@@ -1204,7 +1302,8 @@ struct op_clamp {
 const Operator op_clamp::op = {
     "aten::clamp", "",
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_clamp_ {
   static const Operator op;
@@ -1217,7 +1316,8 @@ struct op_clamp_ {
 const Operator op_clamp_::op = {
     "aten::clamp_", "",
     "clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_clamp_out {
   static const Operator op;
@@ -1230,7 +1330,8 @@ struct op_clamp_out {
 const Operator op_clamp_out::op = {
     "aten::clamp", "out",
     "clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_clamp_Tensor {
   static const Operator op;
@@ -1243,7 +1344,8 @@ struct op_clamp_Tensor {
 const Operator op_clamp_Tensor::op = {
     "aten::clamp", "Tensor",
     "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_clamp__Tensor {
   static const Operator op;
@@ -1256,7 +1358,8 @@ struct op_clamp__Tensor {
 const Operator op_clamp__Tensor::op = {
     "aten::clamp_", "Tensor",
     "clamp_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_clamp_Tensor_out {
   static const Operator op;
@@ -1269,7 +1372,8 @@ struct op_clamp_Tensor_out {
 const Operator op_clamp_Tensor_out::op = {
     "aten::clamp", "Tensor_out",
     "clamp.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_clamp_min {
   static const Operator op;
@@ -1281,7 +1385,8 @@ struct op_clamp_min {
 const Operator op_clamp_min::op = {
     "aten::clamp_min", "",
     "clamp_min(Tensor self, Scalar min) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_clamp_min_ {
   static const Operator op;
@@ -1293,7 +1398,8 @@ struct op_clamp_min_ {
 const Operator op_clamp_min_::op = {
     "aten::clamp_min_", "",
     "clamp_min_(Tensor(a!) self, Scalar min) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_clamp_min_out {
   static const Operator op;
@@ -1305,7 +1411,8 @@ struct op_clamp_min_out {
 const Operator op_clamp_min_out::op = {
     "aten::clamp_min", "out",
     "clamp_min.out(Tensor self, Scalar min, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_clamp_min_Tensor {
   static const Operator op;
@@ -1317,7 +1424,8 @@ struct op_clamp_min_Tensor {
 const Operator op_clamp_min_Tensor::op = {
     "aten::clamp_min", "Tensor",
     "clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_clamp_min__Tensor {
   static const Operator op;
@@ -1329,7 +1437,8 @@ struct op_clamp_min__Tensor {
 const Operator op_clamp_min__Tensor::op = {
     "aten::clamp_min_", "Tensor",
     "clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_clamp_min_Tensor_out {
   static const Operator op;
@@ -1341,7 +1450,8 @@ struct op_clamp_min_Tensor_out {
 const Operator op_clamp_min_Tensor_out::op = {
     "aten::clamp_min", "Tensor_out",
     "clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_clamp_max {
   static const Operator op;
@@ -1353,7 +1463,8 @@ struct op_clamp_max {
 const Operator op_clamp_max::op = {
     "aten::clamp_max", "",
     "clamp_max(Tensor self, Scalar max) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_clamp_max_ {
   static const Operator op;
@@ -1365,7 +1476,8 @@ struct op_clamp_max_ {
 const Operator op_clamp_max_::op = {
     "aten::clamp_max_", "",
     "clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_clamp_max_out {
   static const Operator op;
@@ -1377,7 +1489,8 @@ struct op_clamp_max_out {
 const Operator op_clamp_max_out::op = {
     "aten::clamp_max", "out",
     "clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_clamp_max_Tensor {
   static const Operator op;
@@ -1389,7 +1502,8 @@ struct op_clamp_max_Tensor {
 const Operator op_clamp_max_Tensor::op = {
     "aten::clamp_max", "Tensor",
     "clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_clamp_max__Tensor {
   static const Operator op;
@@ -1401,7 +1515,8 @@ struct op_clamp_max__Tensor {
 const Operator op_clamp_max__Tensor::op = {
     "aten::clamp_max_", "Tensor",
     "clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_clamp_max_Tensor_out {
   static const Operator op;
@@ -1413,7 +1528,8 @@ struct op_clamp_max_Tensor_out {
 const Operator op_clamp_max_Tensor_out::op = {
     "aten::clamp_max", "Tensor_out",
     "clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_maximum {
   static const Operator op;
@@ -1425,7 +1541,8 @@ struct op_maximum {
 const Operator op_maximum::op = {
     "aten::maximum", "",
     "maximum(Tensor self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_maximum_out {
   static const Operator op;
@@ -1437,7 +1554,8 @@ struct op_maximum_out {
 const Operator op_maximum_out::op = {
     "aten::maximum", "out",
     "maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_minimum {
   static const Operator op;
@@ -1449,7 +1567,8 @@ struct op_minimum {
 const Operator op_minimum::op = {
     "aten::minimum", "",
     "minimum(Tensor self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_minimum_out {
   static const Operator op;
@@ -1461,7 +1580,8 @@ struct op_minimum_out {
 const Operator op_minimum_out::op = {
     "aten::minimum", "out",
     "minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_lerp_Scalar {
   static const Operator op;
@@ -1473,7 +1593,8 @@ struct op_lerp_Scalar {
 const Operator op_lerp_Scalar::op = {
     "aten::lerp", "Scalar",
     "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_lerp__Scalar {
   static const Operator op;
@@ -1485,7 +1606,8 @@ struct op_lerp__Scalar {
 const Operator op_lerp__Scalar::op = {
     "aten::lerp_", "Scalar",
     "lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_lerp_Scalar_out {
   static const Operator op;
@@ -1498,7 +1620,8 @@ struct op_lerp_Scalar_out {
 const Operator op_lerp_Scalar_out::op = {
     "aten::lerp", "Scalar_out",
     "lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_lerp_Tensor {
   static const Operator op;
@@ -1510,7 +1633,8 @@ struct op_lerp_Tensor {
 const Operator op_lerp_Tensor::op = {
     "aten::lerp", "Tensor",
     "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_lerp__Tensor {
   static const Operator op;
@@ -1522,7 +1646,8 @@ struct op_lerp__Tensor {
 const Operator op_lerp__Tensor::op = {
     "aten::lerp_", "Tensor",
     "lerp_.Tensor(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_lerp_Tensor_out {
   static const Operator op;
@@ -1535,7 +1660,8 @@ struct op_lerp_Tensor_out {
 const Operator op_lerp_Tensor_out::op = {
     "aten::lerp", "Tensor_out",
     "lerp.Tensor_out(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_addcmul {
   static const Operator op;
@@ -1548,7 +1674,8 @@ struct op_addcmul {
 const Operator op_addcmul::op = {
     "aten::addcmul", "",
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_addcmul_ {
   static const Operator op;
@@ -1561,7 +1688,8 @@ struct op_addcmul_ {
 const Operator op_addcmul_::op = {
     "aten::addcmul_", "",
     "addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_addcmul_out {
   static const Operator op;
@@ -1574,7 +1702,8 @@ struct op_addcmul_out {
 const Operator op_addcmul_out::op = {
     "aten::addcmul", "out",
     "addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_addcdiv {
   static const Operator op;
@@ -1587,7 +1716,8 @@ struct op_addcdiv {
 const Operator op_addcdiv::op = {
     "aten::addcdiv", "",
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_addcdiv_ {
   static const Operator op;
@@ -1600,7 +1730,8 @@ struct op_addcdiv_ {
 const Operator op_addcdiv_::op = {
     "aten::addcdiv_", "",
     "addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
 
 struct op_addcdiv_out {
   static const Operator op;
@@ -1613,7 +1744,8 @@ struct op_addcdiv_out {
 const Operator op_addcdiv_out::op = {
     "aten::addcdiv", "out",
     "addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_where {
   static const Operator op;
@@ -1625,7 +1757,8 @@ struct op_where {
 const Operator op_where::op = {
     "aten::where", "",
     "where(Tensor condition) -> Tensor[]",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_where_Scalar {
   static const Operator op;
@@ -1637,7 +1770,8 @@ struct op_where_Scalar {
 const Operator op_where_Scalar::op = {
     "aten::where", "Scalar",
     "where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_where_ScalarOther {
   static const Operator op;
@@ -1649,7 +1783,8 @@ struct op_where_ScalarOther {
 const Operator op_where_ScalarOther::op = {
     "aten::where", "ScalarOther",
     "where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_where_ScalarSelf {
   static const Operator op;
@@ -1661,7 +1796,8 @@ struct op_where_ScalarSelf {
 const Operator op_where_ScalarSelf::op = {
     "aten::where", "ScalarSelf",
     "where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_where_self {
   static const Operator op;
@@ -1673,7 +1809,8 @@ struct op_where_self {
 const Operator op_where_self::op = {
     "aten::where", "self",
     "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_where_self_out {
   static const Operator op;
@@ -1686,7 +1823,8 @@ struct op_where_self_out {
 const Operator op_where_self_out::op = {
     "aten::where", "self_out",
     "where.self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_bitwise_not {
   static const Operator op;
@@ -1698,7 +1836,8 @@ struct op_bitwise_not {
 const Operator op_bitwise_not::op = {
     "aten::bitwise_not", "",
     "bitwise_not(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_bitwise_not_ {
   static const Operator op;
@@ -1710,7 +1849,8 @@ struct op_bitwise_not_ {
 const Operator op_bitwise_not_::op = {
     "aten::bitwise_not_", "",
     "bitwise_not_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
 
 struct op_bitwise_not_out {
   static const Operator op;
@@ -1722,7 +1862,8 @@ struct op_bitwise_not_out {
 const Operator op_bitwise_not_out::op = {
     "aten::bitwise_not", "out",
     "bitwise_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
 
 const Operator* const kOperators[] = {
     &op_abs::op,
@@ -2270,8 +2411,9 @@ Tensor& trunc_outf(const Tensor& self, Tensor& out) {
   return out;
 }
 
-Tensor add(const Tensor& self, const Scalar& other,
-           const Scalar& alpha) { return surface::op_add_Scalar::call(self, other, alpha); }
+Tensor add(const Tensor& self, const Scalar& other, const Scalar& alpha) {
+  return surface::op_add_Scalar::call(self, other, alpha);
+}
 Tensor Tensor::add(const Scalar& other, const Scalar& alpha) const {
   return surface::op_add_Scalar::call(*this, other, alpha);
 }
@@ -2280,8 +2422,9 @@ Tensor& Tensor::add_(const Scalar& other, const Scalar& alpha) const {
   return const_cast<Tensor&>(*this);
 }
 
-Tensor add(const Tensor& self, const Tensor& other,
-           const Scalar& alpha) { return surface::op_add_Tensor::call(self, other, alpha); }
+Tensor add(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  return surface::op_add_Tensor::call(self, other, alpha);
+}
 Tensor Tensor::add(const Tensor& other, const Scalar& alpha) const {
   return surface::op_add_Tensor::call(*this, other, alpha);
 }
@@ -2298,8 +2441,9 @@ Tensor& add_outf(const Tensor& self, const Tensor& other, const Scalar& alpha, T
   return out;
 }
 
-Tensor sub(const Tensor& self, const Scalar& other,
-           const Scalar& alpha) { return surface::op_sub_Scalar::call(self, other, alpha); }
+Tensor sub(const Tensor& self, const Scalar& other, const Scalar& alpha) {
+  return surface::op_sub_Scalar::call(self, other, alpha);
+}
 Tensor Tensor::sub(const Scalar& other, const Scalar& alpha) const {
   return surface::op_sub_Scalar::call(*this, other, alpha);
 }
@@ -2308,8 +2452,9 @@ Tensor& Tensor::sub_(const Scalar& other, const Scalar& alpha) const {
   return const_cast<Tensor&>(*this);
 }
 
-Tensor sub(const Tensor& self, const Tensor& other,
-           const Scalar& alpha) { return surface::op_sub_Tensor::call(self, other, alpha); }
+Tensor sub(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  return surface::op_sub_Tensor::call(self, other, alpha);
+}
 Tensor Tensor::sub(const Tensor& other, const Scalar& alpha) const {
   return surface::op_sub_Tensor::call(*this, other, alpha);
 }
@@ -2326,11 +2471,13 @@ Tensor& sub_outf(const Tensor& self, const Tensor& other, const Scalar& alpha, T
   return out;
 }
 
-Tensor rsub(const Tensor& self, const Scalar& other,
-            const Scalar& alpha) { return surface::op_rsub_Scalar::call(self, other, alpha); }
+Tensor rsub(const Tensor& self, const Scalar& other, const Scalar& alpha) {
+  return surface::op_rsub_Scalar::call(self, other, alpha);
+}
 
-Tensor rsub(const Tensor& self, const Tensor& other,
-            const Scalar& alpha) { return surface::op_rsub_Tensor::call(self, other, alpha); }
+Tensor rsub(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  return surface::op_rsub_Tensor::call(self, other, alpha);
+}
 
 Tensor mul(const Tensor& self, const Scalar& other) { return surface::op_mul_Scalar::call(self, other); }
 Tensor Tensor::mul(const Scalar& other) const { return surface::op_mul_Scalar::call(*this, other); }
@@ -2361,8 +2508,7 @@ Tensor& Tensor::div_(const Scalar& other) const {
   return const_cast<Tensor&>(*this);
 }
 
-Tensor div(const Tensor& self, const Scalar& other,
-           std::optional<std::string_view> rounding_mode) {
+Tensor div(const Tensor& self, const Scalar& other, std::optional<std::string_view> rounding_mode) {
   return surface::op_div_Scalar_mode::call(self, other, rounding_mode);
 }
 Tensor Tensor::div(const Scalar& other, std::optional<std::string_view> rounding_mode) const {
@@ -2388,8 +2534,7 @@ Tensor& div_outf(const Tensor& self, const Tensor& other, Tensor& out) {
   return out;
 }
 
-Tensor div(const Tensor& self, const Tensor& other,
-           std::optional<std::string_view> rounding_mode) {
+Tensor div(const Tensor& self, const Tensor& other, std::optional<std::string_view> rounding_mode) {
   return surface::op_div_Tensor_mode::call(self, other, rounding_mode);
 }
 Tensor Tensor::div(const Tensor& other, std::optional<std::string_view> rounding_mode) const {
@@ -2448,8 +2593,9 @@ Tensor& pow_outf(const Tensor& self, const Tensor& exponent, Tensor& out) {
   return out;
 }
 
-Tensor clamp(const Tensor& self, const std::optional<Scalar>& min,
-             const std::optional<Scalar>& max) { return surface::op_clamp::call(self, min, max); }
+Tensor clamp(const Tensor& self, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
+  return surface::op_clamp::call(self, min, max);
+}
 Tensor Tensor::clamp(const std::optional<Scalar>& min, const std::optional<Scalar>& max) const {
   return surface::op_clamp::call(*this, min, max);
 }
@@ -2471,8 +2617,9 @@ Tensor& clamp_outf(const Tensor& self, const std::optional<Scalar>& min, const s
   return out;
 }
 
-Tensor clamp(const Tensor& self, const std::optional<Tensor>& min,
-             const std::optional<Tensor>& max) { return surface::op_clamp_Tensor::call(self, min, max); }
+Tensor clamp(const Tensor& self, const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
+  return surface::op_clamp_Tensor::call(self, min, max);
+}
 Tensor Tensor::clamp(const std::optional<Tensor>& min, const std::optional<Tensor>& max) const {
   return surface::op_clamp_Tensor::call(*this, min, max);
 }
@@ -2592,8 +2739,9 @@ Tensor& minimum_outf(const Tensor& self, const Tensor& other, Tensor& out) {
   return out;
 }
 
-Tensor lerp(const Tensor& self, const Tensor& end,
-            const Scalar& weight) { return surface::op_lerp_Scalar::call(self, end, weight); }
+Tensor lerp(const Tensor& self, const Tensor& end, const Scalar& weight) {
+  return surface::op_lerp_Scalar::call(self, end, weight);
+}
 Tensor Tensor::lerp(const Tensor& end, const Scalar& weight) const {
   return surface::op_lerp_Scalar::call(*this, end, weight);
 }
@@ -2610,8 +2758,9 @@ Tensor& lerp_outf(const Tensor& self, const Tensor& end, const Scalar& weight, T
   return out;
 }
 
-Tensor lerp(const Tensor& self, const Tensor& end,
-            const Tensor& weight) { return surface::op_lerp_Tensor::call(self, end, weight); }
+Tensor lerp(const Tensor& self, const Tensor& end, const Tensor& weight) {
+  return surface::op_lerp_Tensor::call(self, end, weight);
+}
 Tensor Tensor::lerp(const Tensor& end, const Tensor& weight) const {
   return surface::op_lerp_Tensor::call(*this, end, weight);
 }
@@ -2628,8 +2777,9 @@ Tensor& lerp_outf(const Tensor& self, const Tensor& end, const Tensor& weight, T
   return out;
 }
 
-Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
-               const Scalar& value) { return surface::op_addcmul::call(self, tensor1, tensor2, value); }
+Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, const Scalar& value) {
+  return surface::op_addcmul::call(self, tensor1, tensor2, value);
+}
 Tensor Tensor::addcmul(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value) const {
   return surface::op_addcmul::call(*this, tensor1, tensor2, value);
 }
@@ -2648,8 +2798,9 @@ Tensor& addcmul_outf(const Tensor& self, const Tensor& tensor1, const Tensor& te
   return out;
 }
 
-Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
-               const Scalar& value) { return surface::op_addcdiv::call(self, tensor1, tensor2, value); }
+Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, const Scalar& value) {
+  return surface::op_addcdiv::call(self, tensor1, tensor2, value);
+}
 Tensor Tensor::addcdiv(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value) const {
   return surface::op_addcdiv::call(*this, tensor1, tensor2, value);
 }
@@ -2670,20 +2821,24 @@ Tensor& addcdiv_outf(const Tensor& self, const Tensor& tensor1, const Tensor& te
 
 std::vector<Tensor> where(const Tensor& condition) { return surface::op_where::call(condition); }
 
-Tensor where(const Tensor& condition, const Scalar& self,
-             const Scalar& other) { return surface::op_where_Scalar::call(condition, self, other); }
+Tensor where(const Tensor& condition, const Scalar& self, const Scalar& other) {
+  return surface::op_where_Scalar::call(condition, self, other);
+}
 
-Tensor where(const Tensor& condition, const Tensor& self,
-             const Scalar& other) { return surface::op_where_ScalarOther::call(condition, self, other); }
+Tensor where(const Tensor& condition, const Tensor& self, const Scalar& other) {
+  return surface::op_where_ScalarOther::call(condition, self, other);
+}
 Tensor Tensor::where(const Tensor& condition, const Scalar& other) const {
   return surface::op_where_ScalarOther::call(condition, *this, other);
 }
 
-Tensor where(const Tensor& condition, const Scalar& self,
-             const Tensor& other) { return surface::op_where_ScalarSelf::call(condition, self, other); }
+Tensor where(const Tensor& condition, const Scalar& self, const Tensor& other) {
+  return surface::op_where_ScalarSelf::call(condition, self, other);
+}
 
-Tensor where(const Tensor& condition, const Tensor& self,
-             const Tensor& other) { return surface::op_where_self::call(condition, self, other); }
+Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other) {
+  return surface::op_where_self::call(condition, self, other);
+}
 Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
   return surface::op_where_self::call(condition, *this, other);
 }

@@ -20,7 +20,8 @@ struct op_rand {
 const Operator op_rand::op = {
     "aten::rand", "",
     "rand(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_rand_out {
   static const Operator op;
@@ -32,20 +33,24 @@ struct op_rand_out {
 const Operator op_rand_out::op = {
     "aten::rand", "out",
     "rand.out(int[] size, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kRandom, 1};
 
 struct op_rand_generator {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(IntArrayRef size, const std::optional<Generator>& generator,
                                             const TensorOptions& options) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, size, generator, options), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, size, generator, options), options);
+    }
     return with_requires_grad(ops::rand(ops::Dest(), size, generator, options), options);
   }
 };
 const Operator op_rand_generator::op = {
     "aten::rand", "generator",
     "rand.generator(int[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_rand_generator_out {
   static const Operator op;
@@ -58,33 +63,40 @@ struct op_rand_generator_out {
 const Operator op_rand_generator_out::op = {
     "aten::rand", "generator_out",
     "rand.generator_out(int[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kRandom, 1};
 
 struct op_rand_like {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, const TensorOptions& options,
                                             std::optional<MemoryFormat> memory_format) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, self, options, memory_format), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, self, options, memory_format), options);
+    }
     return with_requires_grad(ops::rand_like(self, options, memory_format), options);
   }
 };
 const Operator op_rand_like::op = {
     "aten::rand_like", "",
     "rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_rand_like_generator {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, const std::optional<Generator>& generator,
                                             const TensorOptions& options, std::optional<MemoryFormat> memory_format) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, self, generator, options, memory_format), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, self, generator, options, memory_format), options);
+    }
     return with_requires_grad(ops::rand_like(self, generator, options, memory_format), options);
   }
 };
 const Operator op_rand_like_generator::op = {
     "aten::rand_like", "generator",
     "rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_randn {
   static const Operator op;
@@ -96,7 +108,8 @@ struct op_randn {
 const Operator op_randn::op = {
     "aten::randn", "",
     "randn(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_randn_out {
   static const Operator op;
@@ -108,20 +121,24 @@ struct op_randn_out {
 const Operator op_randn_out::op = {
     "aten::randn", "out",
     "randn.out(int[] size, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kRandom, 1};
 
 struct op_randn_generator {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(IntArrayRef size, const std::optional<Generator>& generator,
                                             const TensorOptions& options) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, size, generator, options), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, size, generator, options), options);
+    }
     return with_requires_grad(ops::randn(ops::Dest(), size, generator, options), options);
   }
 };
 const Operator op_randn_generator::op = {
     "aten::randn", "generator",
     "randn.generator(int[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_randn_generator_out {
   static const Operator op;
@@ -134,33 +151,40 @@ struct op_randn_generator_out {
 const Operator op_randn_generator_out::op = {
     "aten::randn", "generator_out",
     "randn.generator_out(int[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kRandom, 1};
 
 struct op_randn_like {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, const TensorOptions& options,
                                             std::optional<MemoryFormat> memory_format) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, self, options, memory_format), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, self, options, memory_format), options);
+    }
     return with_requires_grad(ops::randn_like(self, options, memory_format), options);
   }
 };
 const Operator op_randn_like::op = {
     "aten::randn_like", "",
     "randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_randn_like_generator {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, const std::optional<Generator>& generator,
                                             const TensorOptions& options, std::optional<MemoryFormat> memory_format) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, self, generator, options, memory_format), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, self, generator, options, memory_format), options);
+    }
     return with_requires_grad(ops::randn_like(self, generator, options, memory_format), options);
   }
 };
 const Operator op_randn_like_generator::op = {
     "aten::randn_like", "generator",
     "randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_randint {
   static const Operator op;
@@ -172,7 +196,8 @@ struct op_randint {
 const Operator op_randint::op = {
     "aten::randint", "",
     "randint(int high, int[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_randint_out {
   static const Operator op;
@@ -184,20 +209,24 @@ struct op_randint_out {
 const Operator op_randint_out::op = {
     "aten::randint", "out",
     "randint.out(int high, int[] size, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kRandom, 1};
 
 struct op_randint_generator {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(int64_t high, IntArrayRef size, const std::optional<Generator>& generator,
                                             const TensorOptions& options) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, high, size, generator, options), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, high, size, generator, options), options);
+    }
     return with_requires_grad(ops::randint(ops::Dest(), high, size, generator, options), options);
   }
 };
 const Operator op_randint_generator::op = {
     "aten::randint", "generator",
     "randint.generator(int high, int[] size, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_randint_generator_out {
   static const Operator op;
@@ -210,19 +239,23 @@ struct op_randint_generator_out {
 const Operator op_randint_generator_out::op = {
     "aten::randint", "generator_out",
     "randint.generator_out(int high, int[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kRandom, 1};
 
 struct op_randint_low {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(int64_t low, int64_t high, IntArrayRef size, const TensorOptions& options) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, low, high, size, options), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, low, high, size, options), options);
+    }
     return with_requires_grad(ops::randint(ops::Dest(), low, high, size, options), options);
   }
 };
 const Operator op_randint_low::op = {
     "aten::randint", "low",
     "randint.low(int low, int high, int[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_randint_low_out {
   static const Operator op;
@@ -234,20 +267,24 @@ struct op_randint_low_out {
 const Operator op_randint_low_out::op = {
     "aten::randint", "low_out",
     "randint.low_out(int low, int high, int[] size, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kRandom, 1};
 
 struct op_randint_low_generator {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(int64_t low, int64_t high, IntArrayRef size,
                                             const std::optional<Generator>& generator, const TensorOptions& options) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, low, high, size, generator, options), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, low, high, size, generator, options), options);
+    }
     return with_requires_grad(ops::randint(ops::Dest(), low, high, size, generator, options), options);
   }
 };
 const Operator op_randint_low_generator::op = {
     "aten::randint", "low_generator",
     "randint.low_generator(int low, int high, int[] size, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_randint_low_generator_out {
   static const Operator op;
@@ -260,87 +297,106 @@ struct op_randint_low_generator_out {
 const Operator op_randint_low_generator_out::op = {
     "aten::randint", "low_generator_out",
     "randint.low_generator_out(int low, int high, int[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kRandom, 1};
 
 struct op_randint_like {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t high, const TensorOptions& options,
                                             std::optional<MemoryFormat> memory_format) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, self, high, options, memory_format), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, self, high, options, memory_format), options);
+    }
     return with_requires_grad(ops::randint_like(self, high, options, memory_format), options);
   }
 };
 const Operator op_randint_like::op = {
     "aten::randint_like", "",
     "randint_like(Tensor self, int high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_randint_like_generator {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t high, const std::optional<Generator>& generator,
                                             const TensorOptions& options, std::optional<MemoryFormat> memory_format) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, self, high, generator, options, memory_format), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, self, high, generator, options, memory_format), options);
+    }
     return with_requires_grad(ops::randint_like(self, high, generator, options, memory_format), options);
   }
 };
 const Operator op_randint_like_generator::op = {
     "aten::randint_like", "generator",
     "randint_like.generator(Tensor self, int high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_randint_like_low_dtype {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t low, int64_t high, const TensorOptions& options,
                                             std::optional<MemoryFormat> memory_format) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, self, low, high, options, memory_format), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, self, low, high, options, memory_format), options);
+    }
     return with_requires_grad(ops::randint_like(self, low, high, options, memory_format), options);
   }
 };
 const Operator op_randint_like_low_dtype::op = {
     "aten::randint_like", "low_dtype",
     "randint_like.low_dtype(Tensor self, int low, int high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_randint_like_low_generator_dtype {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t low, int64_t high,
                                             const std::optional<Generator>& generator, const TensorOptions& options,
                                             std::optional<MemoryFormat> memory_format) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, self, low, high, generator, options, memory_format), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, self, low, high, generator, options, memory_format), options);
+    }
     return with_requires_grad(ops::randint_like(self, low, high, generator, options, memory_format), options);
   }
 };
 const Operator op_randint_like_low_generator_dtype::op = {
     "aten::randint_like", "low_generator_dtype",
     "randint_like.low_generator_dtype(Tensor self, int low, int high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_randint_like_Tensor {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, const Tensor& high, const TensorOptions& options,
                                             std::optional<MemoryFormat> memory_format) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, self, high, options, memory_format), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, self, high, options, memory_format), options);
+    }
     return with_requires_grad(ops::randint_like(self, high, options, memory_format), options);
   }
 };
 const Operator op_randint_like_Tensor::op = {
     "aten::randint_like", "Tensor",
     "randint_like.Tensor(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_randint_like_Tensor_generator {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, const Tensor& high,
                                             const std::optional<Generator>& generator, const TensorOptions& options,
                                             std::optional<MemoryFormat> memory_format) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, self, high, generator, options, memory_format), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, self, high, generator, options, memory_format), options);
+    }
     return with_requires_grad(ops::randint_like(self, high, generator, options, memory_format), options);
   }
 };
 const Operator op_randint_like_Tensor_generator::op = {
     "aten::randint_like", "Tensor_generator",
     "randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_randperm {
   static const Operator op;
@@ -352,7 +408,8 @@ struct op_randperm {
 const Operator op_randperm::op = {
     "aten::randperm", "",
     "randperm(int n, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_randperm_out {
   static const Operator op;
@@ -364,7 +421,8 @@ struct op_randperm_out {
 const Operator op_randperm_out::op = {
     "aten::randperm", "out",
     "randperm.out(int n, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kRandom, 1};
 
 struct op_randperm_generator {
   static const Operator op;
@@ -377,7 +435,8 @@ struct op_randperm_generator {
 const Operator op_randperm_generator::op = {
     "aten::randperm", "generator",
     "randperm.generator(int n, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_randperm_generator_out {
   static const Operator op;
@@ -389,20 +448,24 @@ struct op_randperm_generator_out {
 const Operator op_randperm_generator_out::op = {
     "aten::randperm", "generator_out",
     "randperm.generator_out(int n, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kRandom, 1};
 
 struct op_normal_float_float {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(double mean, double std, IntArrayRef size,
                                             const std::optional<Generator>& generator, const TensorOptions& options) {
-    if (intercepted(op)) [[unlikely]] return with_requires_grad(intercept<Tensor>(op, mean, std, size, generator, options), options);
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, mean, std, size, generator, options), options);
+    }
     return with_requires_grad(ops::normal(ops::Dest(), mean, std, size, generator, options), options);
   }
 };
 const Operator op_normal_float_float::op = {
     "aten::normal", "float_float",
     "normal.float_float(float mean, float std, int[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_normal_float_float_out {
   static const Operator op;
@@ -415,7 +478,8 @@ struct op_normal_float_float_out {
 const Operator op_normal_float_float_out::op = {
     "aten::normal", "float_float_out",
     "normal.float_float_out(float mean, float std, int[] size, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kRandom, 1};
 
 struct op_normal_Tensor_float {
   static const Operator op;
@@ -427,7 +491,8 @@ struct op_normal_Tensor_float {
 const Operator op_normal_Tensor_float::op = {
     "aten::normal", "Tensor_float",
     "normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_normal_Tensor_float_out {
   static const Operator op;
@@ -440,7 +505,8 @@ struct op_normal_Tensor_float_out {
 const Operator op_normal_Tensor_float_out::op = {
     "aten::normal", "Tensor_float_out",
     "normal.Tensor_float_out(Tensor mean, float std=1, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kRandom, 1};
 
 struct op_normal_float_Tensor {
   static const Operator op;
@@ -452,7 +518,8 @@ struct op_normal_float_Tensor {
 const Operator op_normal_float_Tensor::op = {
     "aten::normal", "float_Tensor",
     "normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_normal_float_Tensor_out {
   static const Operator op;
@@ -465,7 +532,8 @@ struct op_normal_float_Tensor_out {
 const Operator op_normal_float_Tensor_out::op = {
     "aten::normal", "float_Tensor_out",
     "normal.float_Tensor_out(float mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kRandom, 1};
 
 struct op_normal_Tensor_Tensor {
   static const Operator op;
@@ -478,7 +546,8 @@ struct op_normal_Tensor_Tensor {
 const Operator op_normal_Tensor_Tensor::op = {
     "aten::normal", "Tensor_Tensor",
     "normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_normal_Tensor_Tensor_out {
   static const Operator op;
@@ -491,7 +560,8 @@ struct op_normal_Tensor_Tensor_out {
 const Operator op_normal_Tensor_Tensor_out::op = {
     "aten::normal", "Tensor_Tensor_out",
     "normal.Tensor_Tensor_out(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kRandom, 1};
 
 struct op_normal_functional {
   static const Operator op;
@@ -504,7 +574,8 @@ struct op_normal_functional {
 const Operator op_normal_functional::op = {
     "aten::normal_functional", "",
     "normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_uniform_ {
   static const Operator op;
@@ -517,7 +588,8 @@ struct op_uniform_ {
 const Operator op_uniform_::op = {
     "aten::uniform_", "",
     "uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kRandom, 0};
 
 struct op_normal_ {
   static const Operator op;
@@ -530,7 +602,8 @@ struct op_normal_ {
 const Operator op_normal_::op = {
     "aten::normal_", "",
     "normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kRandom, 0};
 
 struct op_log_normal_ {
   static const Operator op;
@@ -543,7 +616,8 @@ struct op_log_normal_ {
 const Operator op_log_normal_::op = {
     "aten::log_normal_", "",
     "log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kRandom, 0};
 
 struct op_cauchy_ {
   static const Operator op;
@@ -556,7 +630,8 @@ struct op_cauchy_ {
 const Operator op_cauchy_::op = {
     "aten::cauchy_", "",
     "cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kRandom, 0};
 
 struct op_exponential_ {
   static const Operator op;
@@ -568,7 +643,8 @@ struct op_exponential_ {
 const Operator op_exponential_::op = {
     "aten::exponential_", "",
     "exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kRandom, 0};
 
 struct op_geometric_ {
   static const Operator op;
@@ -580,7 +656,8 @@ struct op_geometric_ {
 const Operator op_geometric_::op = {
     "aten::geometric_", "",
     "geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kRandom, 0};
 
 struct op_random_ {
   static const Operator op;
@@ -592,7 +669,8 @@ struct op_random_ {
 const Operator op_random_::op = {
     "aten::random_", "",
     "random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kRandom, 0};
 
 struct op_random__from {
   static const Operator op;
@@ -605,7 +683,8 @@ struct op_random__from {
 const Operator op_random__from::op = {
     "aten::random_", "from",
     "random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kRandom, 0};
 
 struct op_random__to {
   static const Operator op;
@@ -617,7 +696,8 @@ struct op_random__to {
 const Operator op_random__to::op = {
     "aten::random_", "to",
     "random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kRandom, 0};
 
 struct op_bernoulli {
   static const Operator op;
@@ -629,7 +709,8 @@ struct op_bernoulli {
 const Operator op_bernoulli::op = {
     "aten::bernoulli", "",
     "bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_bernoulli_out {
   static const Operator op;
@@ -642,7 +723,8 @@ struct op_bernoulli_out {
 const Operator op_bernoulli_out::op = {
     "aten::bernoulli", "out",
     "bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kRandom, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kRandom, 1};
 
 struct op_bernoulli_p {
   static const Operator op;
@@ -654,7 +736,8 @@ struct op_bernoulli_p {
 const Operator op_bernoulli_p::op = {
     "aten::bernoulli", "p",
     "bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_bernoulli__float {
   static const Operator op;
@@ -666,7 +749,8 @@ struct op_bernoulli__float {
 const Operator op_bernoulli__float::op = {
     "aten::bernoulli_", "float",
     "bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kRandom, 0};
 
 struct op_bernoulli__Tensor {
   static const Operator op;
@@ -679,7 +763,8 @@ struct op_bernoulli__Tensor {
 const Operator op_bernoulli__Tensor::op = {
     "aten::bernoulli_", "Tensor",
     "bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kRandom, 0};
 
 struct op_dropout {
   static const Operator op;
@@ -691,7 +776,8 @@ struct op_dropout {
 const Operator op_dropout::op = {
     "aten::dropout", "",
     "dropout(Tensor input, float p, bool train) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_dropout_ {
   static const Operator op;
@@ -703,7 +789,8 @@ struct op_dropout_ {
 const Operator op_dropout_::op = {
     "aten::dropout_", "",
     "dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kRandom, 0};
 
 struct op_feature_dropout {
   static const Operator op;
@@ -715,7 +802,8 @@ struct op_feature_dropout {
 const Operator op_feature_dropout::op = {
     "aten::feature_dropout", "",
     "feature_dropout(Tensor input, float p, bool train) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_feature_dropout_ {
   static const Operator op;
@@ -727,7 +815,8 @@ struct op_feature_dropout_ {
 const Operator op_feature_dropout_::op = {
     "aten::feature_dropout_", "",
     "feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kRandom, 0};
 
 struct op_alpha_dropout {
   static const Operator op;
@@ -739,7 +828,8 @@ struct op_alpha_dropout {
 const Operator op_alpha_dropout::op = {
     "aten::alpha_dropout", "",
     "alpha_dropout(Tensor input, float p, bool train) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite | Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kRandom, 0};
 
 struct op_alpha_dropout_ {
   static const Operator op;
@@ -751,7 +841,8 @@ struct op_alpha_dropout_ {
 const Operator op_alpha_dropout_::op = {
     "aten::alpha_dropout_", "",
     "alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kComposite | Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kComposite | Operator::kRandom, 0};
 
 struct op_feature_alpha_dropout {
   static const Operator op;
@@ -763,7 +854,8 @@ struct op_feature_alpha_dropout {
 const Operator op_feature_alpha_dropout::op = {
     "aten::feature_alpha_dropout", "",
     "feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite | Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kRandom, 0};
 
 struct op_feature_alpha_dropout_ {
   static const Operator op;
@@ -775,7 +867,8 @@ struct op_feature_alpha_dropout_ {
 const Operator op_feature_alpha_dropout_::op = {
     "aten::feature_alpha_dropout_", "",
     "feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace | Operator::kComposite | Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kComposite | Operator::kRandom, 0};
 
 struct op_native_dropout {
   static const Operator op;
@@ -788,7 +881,8 @@ struct op_native_dropout {
 const Operator op_native_dropout::op = {
     "aten::native_dropout", "",
     "native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kRandom, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
 
 struct op_native_dropout_backward {
   static const Operator op;
@@ -800,7 +894,8 @@ struct op_native_dropout_backward {
 const Operator op_native_dropout_backward::op = {
     "aten::native_dropout_backward", "",
     "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 const Operator* const kOperators[] = {
     &op_rand::op,
@@ -885,8 +980,9 @@ Tensor& rand_outf(IntArrayRef size, Tensor& out) {
   return out;
 }
 
-Tensor rand(IntArrayRef size, const std::optional<Generator>& generator,
-            const TensorOptions& options) { return surface::op_rand_generator::call(size, generator, options); }
+Tensor rand(IntArrayRef size, const std::optional<Generator>& generator, const TensorOptions& options) {
+  return surface::op_rand_generator::call(size, generator, options);
+}
 Tensor& rand_out(Tensor& out, IntArrayRef size, const std::optional<Generator>& generator) {
   surface::op_rand_generator_out::call(size, generator, out);
   return out;
@@ -896,8 +992,7 @@ Tensor& rand_outf(IntArrayRef size, const std::optional<Generator>& generator, T
   return out;
 }
 
-Tensor rand_like(const Tensor& self, const TensorOptions& options,
-                 std::optional<MemoryFormat> memory_format) {
+Tensor rand_like(const Tensor& self, const TensorOptions& options, std::optional<MemoryFormat> memory_format) {
   return surface::op_rand_like::call(self, options, memory_format);
 }
 
@@ -916,8 +1011,9 @@ Tensor& randn_outf(IntArrayRef size, Tensor& out) {
   return out;
 }
 
-Tensor randn(IntArrayRef size, const std::optional<Generator>& generator,
-             const TensorOptions& options) { return surface::op_randn_generator::call(size, generator, options); }
+Tensor randn(IntArrayRef size, const std::optional<Generator>& generator, const TensorOptions& options) {
+  return surface::op_randn_generator::call(size, generator, options);
+}
 Tensor& randn_out(Tensor& out, IntArrayRef size, const std::optional<Generator>& generator) {
   surface::op_randn_generator_out::call(size, generator, out);
   return out;
@@ -927,8 +1023,7 @@ Tensor& randn_outf(IntArrayRef size, const std::optional<Generator>& generator, 
   return out;
 }
 
-Tensor randn_like(const Tensor& self, const TensorOptions& options,
-                  std::optional<MemoryFormat> memory_format) {
+Tensor randn_like(const Tensor& self, const TensorOptions& options, std::optional<MemoryFormat> memory_format) {
   return surface::op_randn_like::call(self, options, memory_format);
 }
 
@@ -937,8 +1032,9 @@ Tensor randn_like(const Tensor& self, const std::optional<Generator>& generator,
   return surface::op_randn_like_generator::call(self, generator, options, memory_format);
 }
 
-Tensor randint(int64_t high, IntArrayRef size,
-               const TensorOptions& options) { return surface::op_randint::call(high, size, options); }
+Tensor randint(int64_t high, IntArrayRef size, const TensorOptions& options) {
+  return surface::op_randint::call(high, size, options);
+}
 Tensor& randint_out(Tensor& out, int64_t high, IntArrayRef size) {
   surface::op_randint_out::call(high, size, out);
   return out;
@@ -961,8 +1057,9 @@ Tensor& randint_outf(int64_t high, IntArrayRef size, const std::optional<Generat
   return out;
 }
 
-Tensor randint(int64_t low, int64_t high, IntArrayRef size,
-               const TensorOptions& options) { return surface::op_randint_low::call(low, high, size, options); }
+Tensor randint(int64_t low, int64_t high, IntArrayRef size, const TensorOptions& options) {
+  return surface::op_randint_low::call(low, high, size, options);
+}
 Tensor& randint_out(Tensor& out, int64_t low, int64_t high, IntArrayRef size) {
   surface::op_randint_low_out::call(low, high, size, out);
   return out;
@@ -993,8 +1090,7 @@ Tensor randint_like(const Tensor& self, int64_t high, const TensorOptions& optio
 }
 
 Tensor randint_like(const Tensor& self, int64_t high, const std::optional<Generator>& generator,
-                    const TensorOptions& options,
-                    std::optional<MemoryFormat> memory_format) {
+                    const TensorOptions& options, std::optional<MemoryFormat> memory_format) {
   return surface::op_randint_like_generator::call(self, high, generator, options, memory_format);
 }
 
@@ -1004,8 +1100,7 @@ Tensor randint_like(const Tensor& self, int64_t low, int64_t high, const TensorO
 }
 
 Tensor randint_like(const Tensor& self, int64_t low, int64_t high, const std::optional<Generator>& generator,
-                    const TensorOptions& options,
-                    std::optional<MemoryFormat> memory_format) {
+                    const TensorOptions& options, std::optional<MemoryFormat> memory_format) {
   return surface::op_randint_like_low_generator_dtype::call(self, low, high, generator, options, memory_format);
 }
 
@@ -1015,8 +1110,7 @@ Tensor randint_like(const Tensor& self, const Tensor& high, const TensorOptions&
 }
 
 Tensor randint_like(const Tensor& self, const Tensor& high, const std::optional<Generator>& generator,
-                    const TensorOptions& options,
-                    std::optional<MemoryFormat> memory_format) {
+                    const TensorOptions& options, std::optional<MemoryFormat> memory_format) {
   return surface::op_randint_like_Tensor_generator::call(self, high, generator, options, memory_format);
 }
 
@@ -1030,8 +1124,9 @@ Tensor& randperm_outf(int64_t n, Tensor& out) {
   return out;
 }
 
-Tensor randperm(int64_t n, const std::optional<Generator>& generator,
-                const TensorOptions& options) { return surface::op_randperm_generator::call(n, generator, options); }
+Tensor randperm(int64_t n, const std::optional<Generator>& generator, const TensorOptions& options) {
+  return surface::op_randperm_generator::call(n, generator, options);
+}
 Tensor& randperm_out(Tensor& out, int64_t n, const std::optional<Generator>& generator) {
   surface::op_randperm_generator_out::call(n, generator, out);
   return out;
@@ -1054,8 +1149,7 @@ Tensor& normal_outf(double mean, double std, IntArrayRef size, const std::option
   return out;
 }
 
-Tensor normal(const Tensor& mean, double std,
-              const std::optional<Generator>& generator) {
+Tensor normal(const Tensor& mean, double std, const std::optional<Generator>& generator) {
   return surface::op_normal_Tensor_float::call(mean, std, generator);
 }
 Tensor& normal_out(Tensor& out, const Tensor& mean, double std, const std::optional<Generator>& generator) {
@@ -1067,8 +1161,7 @@ Tensor& normal_outf(const Tensor& mean, double std, const std::optional<Generato
   return out;
 }
 
-Tensor normal(double mean, const Tensor& std,
-              const std::optional<Generator>& generator) {
+Tensor normal(double mean, const Tensor& std, const std::optional<Generator>& generator) {
   return surface::op_normal_float_Tensor::call(mean, std, generator);
 }
 Tensor& normal_out(Tensor& out, double mean, const Tensor& std, const std::optional<Generator>& generator) {
@@ -1080,8 +1173,7 @@ Tensor& normal_outf(double mean, const Tensor& std, const std::optional<Generato
   return out;
 }
 
-Tensor normal(const Tensor& mean, const Tensor& std,
-              const std::optional<Generator>& generator) {
+Tensor normal(const Tensor& mean, const Tensor& std, const std::optional<Generator>& generator) {
   return surface::op_normal_Tensor_Tensor::call(mean, std, generator);
 }
 Tensor& normal_out(Tensor& out, const Tensor& mean, const Tensor& std, const std::optional<Generator>& generator) {
@@ -1093,8 +1185,7 @@ Tensor& normal_outf(const Tensor& mean, const Tensor& std, const std::optional<G
   return out;
 }
 
-Tensor normal_functional(const Tensor& self, double mean, double std,
-                         const std::optional<Generator>& generator) {
+Tensor normal_functional(const Tensor& self, double mean, double std, const std::optional<Generator>& generator) {
   return surface::op_normal_functional::call(self, mean, std, generator);
 }
 
@@ -1143,8 +1234,9 @@ Tensor& Tensor::random_(int64_t to, const std::optional<Generator>& generator) c
   return const_cast<Tensor&>(*this);
 }
 
-Tensor bernoulli(const Tensor& self,
-                 const std::optional<Generator>& generator) { return surface::op_bernoulli::call(self, generator); }
+Tensor bernoulli(const Tensor& self, const std::optional<Generator>& generator) {
+  return surface::op_bernoulli::call(self, generator);
+}
 Tensor Tensor::bernoulli(const std::optional<Generator>& generator) const {
   return surface::op_bernoulli::call(*this, generator);
 }
@@ -1157,8 +1249,7 @@ Tensor& bernoulli_outf(const Tensor& self, const std::optional<Generator>& gener
   return out;
 }
 
-Tensor bernoulli(const Tensor& self, double p,
-                 const std::optional<Generator>& generator) {
+Tensor bernoulli(const Tensor& self, double p, const std::optional<Generator>& generator) {
   return surface::op_bernoulli_p::call(self, p, generator);
 }
 Tensor Tensor::bernoulli(double p, const std::optional<Generator>& generator) const {
@@ -1181,34 +1272,35 @@ Tensor& dropout_(Tensor& self, double p, bool train) {
   return self;
 }
 
-Tensor feature_dropout(const Tensor& input, double p,
-                       bool train) { return surface::op_feature_dropout::call(input, p, train); }
+Tensor feature_dropout(const Tensor& input, double p, bool train) {
+  return surface::op_feature_dropout::call(input, p, train);
+}
 Tensor& feature_dropout_(Tensor& self, double p, bool train) {
   surface::op_feature_dropout_::call(self, p, train);
   return self;
 }
 
-Tensor alpha_dropout(const Tensor& input, double p,
-                     bool train) { return surface::op_alpha_dropout::call(input, p, train); }
+Tensor alpha_dropout(const Tensor& input, double p, bool train) {
+  return surface::op_alpha_dropout::call(input, p, train);
+}
 Tensor& alpha_dropout_(Tensor& self, double p, bool train) {
   surface::op_alpha_dropout_::call(self, p, train);
   return self;
 }
 
-Tensor feature_alpha_dropout(const Tensor& input, double p,
-                             bool train) { return surface::op_feature_alpha_dropout::call(input, p, train); }
+Tensor feature_alpha_dropout(const Tensor& input, double p, bool train) {
+  return surface::op_feature_alpha_dropout::call(input, p, train);
+}
 Tensor& feature_alpha_dropout_(Tensor& self, double p, bool train) {
   surface::op_feature_alpha_dropout_::call(self, p, train);
   return self;
 }
 
-std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p,
-                                          std::optional<bool> train) {
+std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p, std::optional<bool> train) {
   return surface::op_native_dropout::call(input, p, train);
 }
 
-Tensor native_dropout_backward(const Tensor& grad_output, const Tensor& mask,
-                               double scale) {
+Tensor native_dropout_backward(const Tensor& grad_output, const Tensor& mask, double scale) {
   return surface::op_native_dropout_backward::call(grad_output, mask, scale);
 }
 

@@ -20,7 +20,8 @@ struct op_sum {
 const Operator op_sum::op = {
     "aten::sum", "",
     "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_sum_dim_IntList {
   static const Operator op;
@@ -33,7 +34,8 @@ struct op_sum_dim_IntList {
 const Operator op_sum_dim_IntList::op = {
     "aten::sum", "dim_IntList",
     "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_sum_IntList_out {
   static const Operator op;
@@ -46,7 +48,8 @@ struct op_sum_IntList_out {
 const Operator op_sum_IntList_out::op = {
     "aten::sum", "IntList_out",
     "sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kReduction, 1};
 
 struct op_mean {
   static const Operator op;
@@ -58,7 +61,8 @@ struct op_mean {
 const Operator op_mean::op = {
     "aten::mean", "",
     "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_mean_dtype_out {
   static const Operator op;
@@ -70,7 +74,8 @@ struct op_mean_dtype_out {
 const Operator op_mean_dtype_out::op = {
     "aten::mean", "dtype_out",
     "mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kReduction, 1};
 
 struct op_mean_dim {
   static const Operator op;
@@ -83,7 +88,8 @@ struct op_mean_dim {
 const Operator op_mean_dim::op = {
     "aten::mean", "dim",
     "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_mean_out {
   static const Operator op;
@@ -96,7 +102,8 @@ struct op_mean_out {
 const Operator op_mean_out::op = {
     "aten::mean", "out",
     "mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kReduction, 1};
 
 struct op_prod {
   static const Operator op;
@@ -108,7 +115,8 @@ struct op_prod {
 const Operator op_prod::op = {
     "aten::prod", "",
     "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_prod_dim_int {
   static const Operator op;
@@ -121,7 +129,8 @@ struct op_prod_dim_int {
 const Operator op_prod_dim_int::op = {
     "aten::prod", "dim_int",
     "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_prod_int_out {
   static const Operator op;
@@ -134,7 +143,8 @@ struct op_prod_int_out {
 const Operator op_prod_int_out::op = {
     "aten::prod", "int_out",
     "prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kReduction, 1};
 
 struct op_var {
   static const Operator op;
@@ -146,7 +156,8 @@ struct op_var {
 const Operator op_var::op = {
     "aten::var", "",
     "var(Tensor self, bool unbiased=True) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_var_correction {
   static const Operator op;
@@ -159,7 +170,8 @@ struct op_var_correction {
 const Operator op_var_correction::op = {
     "aten::var", "correction",
     "var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_var_correction_out {
   static const Operator op;
@@ -172,7 +184,8 @@ struct op_var_correction_out {
 const Operator op_var_correction_out::op = {
     "aten::var", "correction_out",
     "var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kReduction, 1};
 
 struct op_var_dim {
   static const Operator op;
@@ -184,7 +197,8 @@ struct op_var_dim {
 const Operator op_var_dim::op = {
     "aten::var", "dim",
     "var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_var_out {
   static const Operator op;
@@ -197,7 +211,8 @@ struct op_var_out {
 const Operator op_var_out::op = {
     "aten::var", "out",
     "var.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kReduction, 1};
 
 struct op_std {
   static const Operator op;
@@ -209,7 +224,8 @@ struct op_std {
 const Operator op_std::op = {
     "aten::std", "",
     "std(Tensor self, bool unbiased=True) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_std_correction {
   static const Operator op;
@@ -222,7 +238,8 @@ struct op_std_correction {
 const Operator op_std_correction::op = {
     "aten::std", "correction",
     "std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_std_correction_out {
   static const Operator op;
@@ -235,7 +252,8 @@ struct op_std_correction_out {
 const Operator op_std_correction_out::op = {
     "aten::std", "correction_out",
     "std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kReduction, 1};
 
 struct op_std_dim {
   static const Operator op;
@@ -247,7 +265,8 @@ struct op_std_dim {
 const Operator op_std_dim::op = {
     "aten::std", "dim",
     "std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_std_out {
   static const Operator op;
@@ -260,7 +279,8 @@ struct op_std_out {
 const Operator op_std_out::op = {
     "aten::std", "out",
     "std.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kReduction, 1};
 
 struct op_var_mean {
   static const Operator op;
@@ -272,7 +292,8 @@ struct op_var_mean {
 const Operator op_var_mean::op = {
     "aten::var_mean", "",
     "var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_var_mean_correction {
   static const Operator op;
@@ -285,7 +306,8 @@ struct op_var_mean_correction {
 const Operator op_var_mean_correction::op = {
     "aten::var_mean", "correction",
     "var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_var_mean_dim {
   static const Operator op;
@@ -298,7 +320,8 @@ struct op_var_mean_dim {
 const Operator op_var_mean_dim::op = {
     "aten::var_mean", "dim",
     "var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_norm_Scalar {
   static const Operator op;
@@ -310,7 +333,8 @@ struct op_norm_Scalar {
 const Operator op_norm_Scalar::op = {
     "aten::norm", "Scalar",
     "norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite | Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kReduction, 0};
 
 struct op_norm_ScalarOpt_dim {
   static const Operator op;
@@ -323,7 +347,8 @@ struct op_norm_ScalarOpt_dim {
 const Operator op_norm_ScalarOpt_dim::op = {
     "aten::norm", "ScalarOpt_dim",
     "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite | Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kReduction, 0};
 
 struct op_norm_out {
   static const Operator op;
@@ -336,7 +361,8 @@ struct op_norm_out {
 const Operator op_norm_out::op = {
     "aten::norm", "out",
     "norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kComposite | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kComposite | Operator::kReduction, 1};
 
 struct op_norm_ScalarOpt_dim_dtype {
   static const Operator op;
@@ -349,7 +375,8 @@ struct op_norm_ScalarOpt_dim_dtype {
 const Operator op_norm_ScalarOpt_dim_dtype::op = {
     "aten::norm", "ScalarOpt_dim_dtype",
     "norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite | Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kReduction, 0};
 
 struct op_norm_dtype_out {
   static const Operator op;
@@ -362,7 +389,8 @@ struct op_norm_dtype_out {
 const Operator op_norm_dtype_out::op = {
     "aten::norm", "dtype_out",
     "norm.dtype_out(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kComposite | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kComposite | Operator::kReduction, 1};
 
 struct op_norm_ScalarOpt_dtype {
   static const Operator op;
@@ -374,7 +402,8 @@ struct op_norm_ScalarOpt_dtype {
 const Operator op_norm_ScalarOpt_dtype::op = {
     "aten::norm", "ScalarOpt_dtype",
     "norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite | Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kReduction, 0};
 
 struct op_linalg_vector_norm {
   static const Operator op;
@@ -387,7 +416,8 @@ struct op_linalg_vector_norm {
 const Operator op_linalg_vector_norm::op = {
     "aten::linalg_vector_norm", "",
     "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_linalg_vector_norm_out {
   static const Operator op;
@@ -400,7 +430,8 @@ struct op_linalg_vector_norm_out {
 const Operator op_linalg_vector_norm_out::op = {
     "aten::linalg_vector_norm", "out",
     "linalg_vector_norm.out(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kReduction, 1};
 
 struct op_min {
   static const Operator op;
@@ -412,7 +443,8 @@ struct op_min {
 const Operator op_min::op = {
     "aten::min", "",
     "min(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_min_unary_out {
   static const Operator op;
@@ -424,7 +456,8 @@ struct op_min_unary_out {
 const Operator op_min_unary_out::op = {
     "aten::min", "unary_out",
     "min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kReduction, 1};
 
 struct op_min_dim {
   static const Operator op;
@@ -436,7 +469,8 @@ struct op_min_dim {
 const Operator op_min_dim::op = {
     "aten::min", "dim",
     "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_min_dim_min {
   static const Operator op;
@@ -449,7 +483,8 @@ struct op_min_dim_min {
 const Operator op_min_dim_min::op = {
     "aten::min", "dim_min",
     "min.dim_min(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, Tensor(b!) min_indices) -> (Tensor(a!) values, Tensor(b!) indices)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kReduction, 2};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kReduction, 2};
 
 struct op_min_other {
   static const Operator op;
@@ -461,7 +496,8 @@ struct op_min_other {
 const Operator op_min_other::op = {
     "aten::min", "other",
     "min.other(Tensor self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_min_out {
   static const Operator op;
@@ -473,7 +509,8 @@ struct op_min_out {
 const Operator op_min_out::op = {
     "aten::min", "out",
     "min.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_max {
   static const Operator op;
@@ -485,7 +522,8 @@ struct op_max {
 const Operator op_max::op = {
     "aten::max", "",
     "max(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_max_unary_out {
   static const Operator op;
@@ -497,7 +535,8 @@ struct op_max_unary_out {
 const Operator op_max_unary_out::op = {
     "aten::max", "unary_out",
     "max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kReduction, 1};
 
 struct op_max_dim {
   static const Operator op;
@@ -509,7 +548,8 @@ struct op_max_dim {
 const Operator op_max_dim::op = {
     "aten::max", "dim",
     "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_max_dim_max {
   static const Operator op;
@@ -522,7 +562,8 @@ struct op_max_dim_max {
 const Operator op_max_dim_max::op = {
     "aten::max", "dim_max",
     "max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor(a!) values, Tensor(b!) indices)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kReduction, 2};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kReduction, 2};
 
 struct op_max_other {
   static const Operator op;
@@ -534,7 +575,8 @@ struct op_max_other {
 const Operator op_max_other::op = {
     "aten::max", "other",
     "max.other(Tensor self, Tensor other) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kPointwise, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
 
 struct op_max_out {
   static const Operator op;
@@ -546,7 +588,8 @@ struct op_max_out {
 const Operator op_max_out::op = {
     "aten::max", "out",
     "max.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kPointwise, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
 
 struct op_amin {
   static const Operator op;
@@ -558,7 +601,8 @@ struct op_amin {
 const Operator op_amin::op = {
     "aten::amin", "",
     "amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_amin_out {
   static const Operator op;
@@ -570,7 +614,8 @@ struct op_amin_out {
 const Operator op_amin_out::op = {
     "aten::amin", "out",
     "amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kReduction, 1};
 
 struct op_amax {
   static const Operator op;
@@ -582,7 +627,8 @@ struct op_amax {
 const Operator op_amax::op = {
     "aten::amax", "",
     "amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
 
 struct op_amax_out {
   static const Operator op;
@@ -594,7 +640,8 @@ struct op_amax_out {
 const Operator op_amax_out::op = {
     "aten::amax", "out",
     "amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kReduction, 1};
 
 struct op_argmin {
   static const Operator op;
@@ -606,7 +653,8 @@ struct op_argmin {
 const Operator op_argmin::op = {
     "aten::argmin", "",
     "argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kReduction, 0};
 
 struct op_argmin_out {
   static const Operator op;
@@ -619,7 +667,8 @@ struct op_argmin_out {
 const Operator op_argmin_out::op = {
     "aten::argmin", "out",
     "argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kReduction, 1};
 
 struct op_argmax {
   static const Operator op;
@@ -631,7 +680,8 @@ struct op_argmax {
 const Operator op_argmax::op = {
     "aten::argmax", "",
     "argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kReduction, 0};
 
 struct op_argmax_out {
   static const Operator op;
@@ -644,7 +694,8 @@ struct op_argmax_out {
 const Operator op_argmax_out::op = {
     "aten::argmax", "out",
     "argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kReduction, 1};
 
 struct op_any {
   static const Operator op;
@@ -656,7 +707,8 @@ struct op_any {
 const Operator op_any::op = {
     "aten::any", "",
     "any(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kReduction, 0};
 
 struct op_any_all_out {
   static const Operator op;
@@ -668,7 +720,8 @@ struct op_any_all_out {
 const Operator op_any_all_out::op = {
     "aten::any", "all_out",
     "any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kReduction, 1};
 
 struct op_any_dim {
   static const Operator op;
@@ -680,7 +733,8 @@ struct op_any_dim {
 const Operator op_any_dim::op = {
     "aten::any", "dim",
     "any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kReduction, 0};
 
 struct op_any_out {
   static const Operator op;
@@ -692,7 +746,8 @@ struct op_any_out {
 const Operator op_any_out::op = {
     "aten::any", "out",
     "any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kReduction, 1};
 
 struct op_any_dims {
   static const Operator op;
@@ -704,7 +759,8 @@ struct op_any_dims {
 const Operator op_any_dims::op = {
     "aten::any", "dims",
     "any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kReduction, 0};
 
 struct op_any_dims_out {
   static const Operator op;
@@ -717,7 +773,8 @@ struct op_any_dims_out {
 const Operator op_any_dims_out::op = {
     "aten::any", "dims_out",
     "any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kReduction, 1};
 
 struct op_all {
   static const Operator op;
@@ -729,7 +786,8 @@ struct op_all {
 const Operator op_all::op = {
     "aten::all", "",
     "all(Tensor self) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kReduction, 0};
 
 struct op_all_all_out {
   static const Operator op;
@@ -741,7 +799,8 @@ struct op_all_all_out {
 const Operator op_all_all_out::op = {
     "aten::all", "all_out",
     "all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kReduction, 1};
 
 struct op_all_dim {
   static const Operator op;
@@ -753,7 +812,8 @@ struct op_all_dim {
 const Operator op_all_dim::op = {
     "aten::all", "dim",
     "all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kReduction, 0};
 
 struct op_all_out {
   static const Operator op;
@@ -765,7 +825,8 @@ struct op_all_out {
 const Operator op_all_out::op = {
     "aten::all", "out",
     "all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kReduction, 1};
 
 struct op_all_dims {
   static const Operator op;
@@ -777,7 +838,8 @@ struct op_all_dims {
 const Operator op_all_dims::op = {
     "aten::all", "dims",
     "all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kNondiff | Operator::kReduction, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kReduction, 0};
 
 struct op_all_dims_out {
   static const Operator op;
@@ -790,7 +852,8 @@ struct op_all_dims_out {
 const Operator op_all_dims_out::op = {
     "aten::all", "dims_out",
     "all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kOut | Operator::kNondiff | Operator::kReduction, 1};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kReduction, 1};
 
 struct op_sum_to_size {
   static const Operator op;
@@ -802,7 +865,8 @@ struct op_sum_to_size {
 const Operator op_sum_to_size::op = {
     "aten::sum_to_size", "",
     "sum_to_size(Tensor self, int[] size) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
 
 struct op_value_selecting_reduction_backward {
   static const Operator op;
@@ -815,7 +879,8 @@ struct op_value_selecting_reduction_backward {
 const Operator op_value_selecting_reduction_backward::op = {
     "aten::value_selecting_reduction_backward", "",
     "value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, int[] sizes, bool keepdim) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 const Operator* const kOperators[] = {
     &op_sum::op,
@@ -895,8 +960,9 @@ const OperatorTable reduction_operators{kOperators, std::size(kOperators)};
 Tensor sum(const Tensor& self, std::optional<ScalarType> dtype) { return surface::op_sum::call(self, dtype); }
 Tensor Tensor::sum(std::optional<ScalarType> dtype) const { return surface::op_sum::call(*this, dtype); }
 
-Tensor sum(const Tensor& self, OptionalIntArrayRef dim, bool keepdim,
-           std::optional<ScalarType> dtype) { return surface::op_sum_dim_IntList::call(self, dim, keepdim, dtype); }
+Tensor sum(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) {
+  return surface::op_sum_dim_IntList::call(self, dim, keepdim, dtype);
+}
 Tensor Tensor::sum(OptionalIntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) const {
   return surface::op_sum_dim_IntList::call(*this, dim, keepdim, dtype);
 }
@@ -922,8 +988,9 @@ Tensor& mean_outf(const Tensor& self, std::optional<ScalarType> dtype, Tensor& o
   return out;
 }
 
-Tensor mean(const Tensor& self, OptionalIntArrayRef dim, bool keepdim,
-            std::optional<ScalarType> dtype) { return surface::op_mean_dim::call(self, dim, keepdim, dtype); }
+Tensor mean(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) {
+  return surface::op_mean_dim::call(self, dim, keepdim, dtype);
+}
 Tensor Tensor::mean(OptionalIntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) const {
   return surface::op_mean_dim::call(*this, dim, keepdim, dtype);
 }
@@ -941,8 +1008,9 @@ Tensor& mean_outf(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, std
 Tensor prod(const Tensor& self, std::optional<ScalarType> dtype) { return surface::op_prod::call(self, dtype); }
 Tensor Tensor::prod(std::optional<ScalarType> dtype) const { return surface::op_prod::call(*this, dtype); }
 
-Tensor prod(const Tensor& self, int64_t dim, bool keepdim,
-            std::optional<ScalarType> dtype) { return surface::op_prod_dim_int::call(self, dim, keepdim, dtype); }
+Tensor prod(const Tensor& self, int64_t dim, bool keepdim, std::optional<ScalarType> dtype) {
+  return surface::op_prod_dim_int::call(self, dim, keepdim, dtype);
+}
 Tensor Tensor::prod(int64_t dim, bool keepdim, std::optional<ScalarType> dtype) const {
   return surface::op_prod_dim_int::call(*this, dim, keepdim, dtype);
 }
@@ -958,8 +1026,9 @@ Tensor& prod_outf(const Tensor& self, int64_t dim, bool keepdim, std::optional<S
 Tensor var(const Tensor& self, bool unbiased) { return surface::op_var::call(self, unbiased); }
 Tensor Tensor::var(bool unbiased) const { return surface::op_var::call(*this, unbiased); }
 
-Tensor var(const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction,
-           bool keepdim) { return surface::op_var_correction::call(self, dim, correction, keepdim); }
+Tensor var(const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction, bool keepdim) {
+  return surface::op_var_correction::call(self, dim, correction, keepdim);
+}
 Tensor Tensor::var(OptionalIntArrayRef dim, const std::optional<Scalar>& correction, bool keepdim) const {
   return surface::op_var_correction::call(*this, dim, correction, keepdim);
 }
@@ -974,8 +1043,9 @@ Tensor& var_outf(const Tensor& self, OptionalIntArrayRef dim, const std::optiona
   return out;
 }
 
-Tensor var(const Tensor& self, OptionalIntArrayRef dim, bool unbiased,
-           bool keepdim) { return surface::op_var_dim::call(self, dim, unbiased, keepdim); }
+Tensor var(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  return surface::op_var_dim::call(self, dim, unbiased, keepdim);
+}
 Tensor Tensor::var(OptionalIntArrayRef dim, bool unbiased, bool keepdim) const {
   return surface::op_var_dim::call(*this, dim, unbiased, keepdim);
 }
@@ -991,8 +1061,9 @@ Tensor& var_outf(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, boo
 Tensor std(const Tensor& self, bool unbiased) { return surface::op_std::call(self, unbiased); }
 Tensor Tensor::std(bool unbiased) const { return surface::op_std::call(*this, unbiased); }
 
-Tensor std(const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction,
-           bool keepdim) { return surface::op_std_correction::call(self, dim, correction, keepdim); }
+Tensor std(const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction, bool keepdim) {
+  return surface::op_std_correction::call(self, dim, correction, keepdim);
+}
 Tensor Tensor::std(OptionalIntArrayRef dim, const std::optional<Scalar>& correction, bool keepdim) const {
   return surface::op_std_correction::call(*this, dim, correction, keepdim);
 }
@@ -1007,8 +1078,9 @@ Tensor& std_outf(const Tensor& self, OptionalIntArrayRef dim, const std::optiona
   return out;
 }
 
-Tensor std(const Tensor& self, OptionalIntArrayRef dim, bool unbiased,
-           bool keepdim) { return surface::op_std_dim::call(self, dim, unbiased, keepdim); }
+Tensor std(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  return surface::op_std_dim::call(self, dim, unbiased, keepdim);
+}
 Tensor Tensor::std(OptionalIntArrayRef dim, bool unbiased, bool keepdim) const {
   return surface::op_std_dim::call(*this, dim, unbiased, keepdim);
 }
@@ -1021,25 +1093,25 @@ Tensor& std_outf(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, boo
   return out;
 }
 
-std::tuple<Tensor, Tensor> var_mean(const Tensor& self,
-                                    bool unbiased) { return surface::op_var_mean::call(self, unbiased); }
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, bool unbiased) {
+  return surface::op_var_mean::call(self, unbiased);
+}
 
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, OptionalIntArrayRef dim,
-                                    const std::optional<Scalar>& correction,
-                                    bool keepdim) {
+                                    const std::optional<Scalar>& correction, bool keepdim) {
   return surface::op_var_mean_correction::call(self, dim, correction, keepdim);
 }
 
-std::tuple<Tensor, Tensor> var_mean(const Tensor& self, OptionalIntArrayRef dim, bool unbiased,
-                                    bool keepdim) {
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
   return surface::op_var_mean_dim::call(self, dim, unbiased, keepdim);
 }
 
 Tensor norm(const Tensor& self, const Scalar& p) { return surface::op_norm_Scalar::call(self, p); }
 Tensor Tensor::norm(const Scalar& p) const { return surface::op_norm_Scalar::call(*this, p); }
 
-Tensor norm(const Tensor& self, const std::optional<Scalar>& p, IntArrayRef dim,
-            bool keepdim) { return surface::op_norm_ScalarOpt_dim::call(self, p, dim, keepdim); }
+Tensor norm(const Tensor& self, const std::optional<Scalar>& p, IntArrayRef dim, bool keepdim) {
+  return surface::op_norm_ScalarOpt_dim::call(self, p, dim, keepdim);
+}
 Tensor Tensor::norm(const std::optional<Scalar>& p, IntArrayRef dim, bool keepdim) const {
   return surface::op_norm_ScalarOpt_dim::call(*this, p, dim, keepdim);
 }
@@ -1052,8 +1124,9 @@ Tensor& norm_outf(const Tensor& self, const std::optional<Scalar>& p, IntArrayRe
   return out;
 }
 
-Tensor norm(const Tensor& self, const std::optional<Scalar>& p, IntArrayRef dim, bool keepdim,
-            ScalarType dtype) { return surface::op_norm_ScalarOpt_dim_dtype::call(self, p, dim, keepdim, dtype); }
+Tensor norm(const Tensor& self, const std::optional<Scalar>& p, IntArrayRef dim, bool keepdim, ScalarType dtype) {
+  return surface::op_norm_ScalarOpt_dim_dtype::call(self, p, dim, keepdim, dtype);
+}
 Tensor Tensor::norm(const std::optional<Scalar>& p, IntArrayRef dim, bool keepdim, ScalarType dtype) const {
   return surface::op_norm_ScalarOpt_dim_dtype::call(*this, p, dim, keepdim, dtype);
 }
@@ -1068,8 +1141,9 @@ Tensor& norm_outf(const Tensor& self, const std::optional<Scalar>& p, IntArrayRe
   return out;
 }
 
-Tensor norm(const Tensor& self, const std::optional<Scalar>& p,
-            ScalarType dtype) { return surface::op_norm_ScalarOpt_dtype::call(self, p, dtype); }
+Tensor norm(const Tensor& self, const std::optional<Scalar>& p, ScalarType dtype) {
+  return surface::op_norm_ScalarOpt_dtype::call(self, p, dtype);
+}
 Tensor Tensor::norm(const std::optional<Scalar>& p, ScalarType dtype) const {
   return surface::op_norm_ScalarOpt_dtype::call(*this, p, dtype);
 }
@@ -1100,8 +1174,9 @@ Tensor& min_outf(const Tensor& self, Tensor& out) {
   return out;
 }
 
-std::tuple<Tensor, Tensor> min(const Tensor& self, int64_t dim,
-                               bool keepdim) { return surface::op_min_dim::call(self, dim, keepdim); }
+std::tuple<Tensor, Tensor> min(const Tensor& self, int64_t dim, bool keepdim) {
+  return surface::op_min_dim::call(self, dim, keepdim);
+}
 std::tuple<Tensor, Tensor> Tensor::min(int64_t dim, bool keepdim) const {
   return surface::op_min_dim::call(*this, dim, keepdim);
 }
@@ -1136,8 +1211,9 @@ Tensor& max_outf(const Tensor& self, Tensor& out) {
   return out;
 }
 
-std::tuple<Tensor, Tensor> max(const Tensor& self, int64_t dim,
-                               bool keepdim) { return surface::op_max_dim::call(self, dim, keepdim); }
+std::tuple<Tensor, Tensor> max(const Tensor& self, int64_t dim, bool keepdim) {
+  return surface::op_max_dim::call(self, dim, keepdim);
+}
 std::tuple<Tensor, Tensor> Tensor::max(int64_t dim, bool keepdim) const {
   return surface::op_max_dim::call(*this, dim, keepdim);
 }
@@ -1183,8 +1259,9 @@ Tensor& amax_outf(const Tensor& self, IntArrayRef dim, bool keepdim, Tensor& out
   return out;
 }
 
-Tensor argmin(const Tensor& self, std::optional<int64_t> dim,
-              bool keepdim) { return surface::op_argmin::call(self, dim, keepdim); }
+Tensor argmin(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  return surface::op_argmin::call(self, dim, keepdim);
+}
 Tensor Tensor::argmin(std::optional<int64_t> dim, bool keepdim) const {
   return surface::op_argmin::call(*this, dim, keepdim);
 }
@@ -1197,8 +1274,9 @@ Tensor& argmin_outf(const Tensor& self, std::optional<int64_t> dim, bool keepdim
   return out;
 }
 
-Tensor argmax(const Tensor& self, std::optional<int64_t> dim,
-              bool keepdim) { return surface::op_argmax::call(self, dim, keepdim); }
+Tensor argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+  return surface::op_argmax::call(self, dim, keepdim);
+}
 Tensor Tensor::argmax(std::optional<int64_t> dim, bool keepdim) const {
   return surface::op_argmax::call(*this, dim, keepdim);
 }
@@ -1233,8 +1311,9 @@ Tensor& any_outf(const Tensor& self, int64_t dim, bool keepdim, Tensor& out) {
   return out;
 }
 
-Tensor any(const Tensor& self, OptionalIntArrayRef dim,
-           bool keepdim) { return surface::op_any_dims::call(self, dim, keepdim); }
+Tensor any(const Tensor& self, OptionalIntArrayRef dim, bool keepdim) {
+  return surface::op_any_dims::call(self, dim, keepdim);
+}
 Tensor Tensor::any(OptionalIntArrayRef dim, bool keepdim) const {
   return surface::op_any_dims::call(*this, dim, keepdim);
 }
@@ -1269,8 +1348,9 @@ Tensor& all_outf(const Tensor& self, int64_t dim, bool keepdim, Tensor& out) {
   return out;
 }
 
-Tensor all(const Tensor& self, OptionalIntArrayRef dim,
-           bool keepdim) { return surface::op_all_dims::call(self, dim, keepdim); }
+Tensor all(const Tensor& self, OptionalIntArrayRef dim, bool keepdim) {
+  return surface::op_all_dims::call(self, dim, keepdim);
+}
 Tensor Tensor::all(OptionalIntArrayRef dim, bool keepdim) const {
   return surface::op_all_dims::call(*this, dim, keepdim);
 }

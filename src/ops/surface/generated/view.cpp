@@ -20,7 +20,8 @@ struct op_view {
 const Operator op_view::op = {
     "aten::view", "",
     "view(Tensor(a) self, int[] size) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_view_dtype {
   static const Operator op;
@@ -32,7 +33,8 @@ struct op_view_dtype {
 const Operator op_view_dtype::op = {
     "aten::view", "dtype",
     "view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_view_as {
   static const Operator op;
@@ -44,7 +46,8 @@ struct op_view_as {
 const Operator op_view_as::op = {
     "aten::view_as", "",
     "view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView | Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
 
 struct op_reshape {
   static const Operator op;
@@ -56,7 +59,8 @@ struct op_reshape {
 const Operator op_reshape::op = {
     "aten::reshape", "",
     "reshape(Tensor(a) self, int[] shape) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView | Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
 
 struct op_reshape_as {
   static const Operator op;
@@ -68,7 +72,8 @@ struct op_reshape_as {
 const Operator op_reshape_as::op = {
     "aten::reshape_as", "",
     "reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView | Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
 
 struct op_permute {
   static const Operator op;
@@ -80,7 +85,8 @@ struct op_permute {
 const Operator op_permute::op = {
     "aten::permute", "",
     "permute(Tensor(a) self, int[] dims) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_transpose_int {
   static const Operator op;
@@ -92,7 +98,8 @@ struct op_transpose_int {
 const Operator op_transpose_int::op = {
     "aten::transpose", "int",
     "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_transpose_ {
   static const Operator op;
@@ -104,7 +111,8 @@ struct op_transpose_ {
 const Operator op_transpose_::op = {
     "aten::transpose_", "",
     "transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
 
 struct op_t {
   static const Operator op;
@@ -116,7 +124,8 @@ struct op_t {
 const Operator op_t::op = {
     "aten::t", "",
     "t(Tensor(a) self) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_t_ {
   static const Operator op;
@@ -128,7 +137,8 @@ struct op_t_ {
 const Operator op_t_::op = {
     "aten::t_", "",
     "t_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
 
 struct op_numpy_T {
   static const Operator op;
@@ -140,7 +150,8 @@ struct op_numpy_T {
 const Operator op_numpy_T::op = {
     "aten::numpy_T", "",
     "numpy_T(Tensor(a) self) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView | Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
 
 struct op_mT {
   static const Operator op;
@@ -152,7 +163,8 @@ struct op_mT {
 const Operator op_mT::op = {
     "aten::mT", "",
     "mT(Tensor(a) self) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView | Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
 
 struct op_expand {
   static const Operator op;
@@ -164,7 +176,8 @@ struct op_expand {
 const Operator op_expand::op = {
     "aten::expand", "",
     "expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_expand_as {
   static const Operator op;
@@ -176,7 +189,8 @@ struct op_expand_as {
 const Operator op_expand_as::op = {
     "aten::expand_as", "",
     "expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView | Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
 
 struct op_broadcast_to {
   static const Operator op;
@@ -188,7 +202,8 @@ struct op_broadcast_to {
 const Operator op_broadcast_to::op = {
     "aten::broadcast_to", "",
     "broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView | Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
 
 struct op_squeeze {
   static const Operator op;
@@ -200,7 +215,8 @@ struct op_squeeze {
 const Operator op_squeeze::op = {
     "aten::squeeze", "",
     "squeeze(Tensor(a) self) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_squeeze_dim {
   static const Operator op;
@@ -212,7 +228,8 @@ struct op_squeeze_dim {
 const Operator op_squeeze_dim::op = {
     "aten::squeeze", "dim",
     "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_squeeze_dims {
   static const Operator op;
@@ -224,7 +241,8 @@ struct op_squeeze_dims {
 const Operator op_squeeze_dims::op = {
     "aten::squeeze", "dims",
     "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_squeeze_ {
   static const Operator op;
@@ -236,7 +254,8 @@ struct op_squeeze_ {
 const Operator op_squeeze_::op = {
     "aten::squeeze_", "",
     "squeeze_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
 
 struct op_squeeze__dim {
   static const Operator op;
@@ -248,7 +267,8 @@ struct op_squeeze__dim {
 const Operator op_squeeze__dim::op = {
     "aten::squeeze_", "dim",
     "squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
 
 struct op_squeeze__dims {
   static const Operator op;
@@ -260,7 +280,8 @@ struct op_squeeze__dims {
 const Operator op_squeeze__dims::op = {
     "aten::squeeze_", "dims",
     "squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
 
 struct op_unsqueeze {
   static const Operator op;
@@ -272,7 +293,8 @@ struct op_unsqueeze {
 const Operator op_unsqueeze::op = {
     "aten::unsqueeze", "",
     "unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_unsqueeze_ {
   static const Operator op;
@@ -284,7 +306,8 @@ struct op_unsqueeze_ {
 const Operator op_unsqueeze_::op = {
     "aten::unsqueeze_", "",
     "unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
 
 struct op_flatten_using_ints {
   static const Operator op;
@@ -296,7 +319,8 @@ struct op_flatten_using_ints {
 const Operator op_flatten_using_ints::op = {
     "aten::flatten", "using_ints",
     "flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView | Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
 
 struct op_unflatten_int {
   static const Operator op;
@@ -308,7 +332,8 @@ struct op_unflatten_int {
 const Operator op_unflatten_int::op = {
     "aten::unflatten", "int",
     "unflatten.int(Tensor(a) self, int dim, int[] sizes) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView | Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
 
 struct op_select_int {
   static const Operator op;
@@ -320,7 +345,8 @@ struct op_select_int {
 const Operator op_select_int::op = {
     "aten::select", "int",
     "select.int(Tensor(a) self, int dim, int index) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_slice_Tensor {
   static const Operator op;
@@ -333,7 +359,8 @@ struct op_slice_Tensor {
 const Operator op_slice_Tensor::op = {
     "aten::slice", "Tensor",
     "slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_narrow {
   static const Operator op;
@@ -345,7 +372,8 @@ struct op_narrow {
 const Operator op_narrow::op = {
     "aten::narrow", "",
     "narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView | Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
 
 struct op_narrow_Tensor {
   static const Operator op;
@@ -357,7 +385,8 @@ struct op_narrow_Tensor {
 const Operator op_narrow_Tensor::op = {
     "aten::narrow", "Tensor",
     "narrow.Tensor(Tensor(a) self, int dim, Tensor start, int length) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView | Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
 
 struct op_split_sizes {
   static const Operator op;
@@ -369,7 +398,8 @@ struct op_split_sizes {
 const Operator op_split_sizes::op = {
     "aten::split", "sizes",
     "split.sizes(Tensor(a -> *) self, int[] split_size, int dim=0) -> Tensor(a)[]",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView | Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
 
 struct op_split_Tensor {
   static const Operator op;
@@ -381,7 +411,8 @@ struct op_split_Tensor {
 const Operator op_split_Tensor::op = {
     "aten::split", "Tensor",
     "split.Tensor(Tensor(a -> *) self, int split_size, int dim=0) -> Tensor(a)[]",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView | Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
 
 struct op_split_with_sizes {
   static const Operator op;
@@ -393,7 +424,8 @@ struct op_split_with_sizes {
 const Operator op_split_with_sizes::op = {
     "aten::split_with_sizes", "",
     "split_with_sizes(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_chunk {
   static const Operator op;
@@ -405,7 +437,8 @@ struct op_chunk {
 const Operator op_chunk::op = {
     "aten::chunk", "",
     "chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView | Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
 
 struct op_unbind_int {
   static const Operator op;
@@ -417,7 +450,8 @@ struct op_unbind_int {
 const Operator op_unbind_int::op = {
     "aten::unbind", "int",
     "unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_movedim_int {
   static const Operator op;
@@ -429,7 +463,8 @@ struct op_movedim_int {
 const Operator op_movedim_int::op = {
     "aten::movedim", "int",
     "movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView | Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
 
 struct op_movedim_intlist {
   static const Operator op;
@@ -441,7 +476,8 @@ struct op_movedim_intlist {
 const Operator op_movedim_intlist::op = {
     "aten::movedim", "intlist",
     "movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView | Operator::kComposite, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
 
 struct op_as_strided {
   static const Operator op;
@@ -454,7 +490,8 @@ struct op_as_strided {
 const Operator op_as_strided::op = {
     "aten::as_strided", "",
     "as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_as_strided_ {
   static const Operator op;
@@ -467,7 +504,8 @@ struct op_as_strided_ {
 const Operator op_as_strided_::op = {
     "aten::as_strided_", "",
     "as_strided_(Tensor(a!) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
 
 struct op_detach {
   static const Operator op;
@@ -479,7 +517,8 @@ struct op_detach {
 const Operator op_detach::op = {
     "aten::detach", "",
     "detach(Tensor(a) self) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_detach_ {
   static const Operator op;
@@ -491,7 +530,8 @@ struct op_detach_ {
 const Operator op_detach_::op = {
     "aten::detach_", "",
     "detach_(Tensor(a!) self) -> Tensor(a!)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kInplace, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
 
 struct op_alias {
   static const Operator op;
@@ -503,7 +543,8 @@ struct op_alias {
 const Operator op_alias::op = {
     "aten::alias", "",
     "alias(Tensor(a) self) -> Tensor(a)",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), Operator::kView, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
 
 struct op_select_backward {
   static const Operator op;
@@ -516,7 +557,8 @@ struct op_select_backward {
 const Operator op_select_backward::op = {
     "aten::select_backward", "",
     "select_backward(Tensor grad_output, int[] input_sizes, int dim, int index) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 struct op_slice_backward {
   static const Operator op;
@@ -529,7 +571,8 @@ struct op_slice_backward {
 const Operator op_slice_backward::op = {
     "aten::slice_backward", "",
     "slice_backward(Tensor grad_output, int[] input_sizes, int dim, int start, int end, int step) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call), 0, 0};
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
 
 const Operator* const kOperators[] = {
     &op_view::op,
@@ -598,8 +641,9 @@ Tensor Tensor::reshape_as(const Tensor& other) const { return surface::op_reshap
 Tensor permute(const Tensor& self, IntArrayRef dims) { return surface::op_permute::call(self, dims); }
 Tensor Tensor::permute(IntArrayRef dims) const { return surface::op_permute::call(*this, dims); }
 
-Tensor transpose(const Tensor& self, int64_t dim0,
-                 int64_t dim1) { return surface::op_transpose_int::call(self, dim0, dim1); }
+Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1) {
+  return surface::op_transpose_int::call(self, dim0, dim1);
+}
 Tensor Tensor::transpose(int64_t dim0, int64_t dim1) const {
   return surface::op_transpose_int::call(*this, dim0, dim1);
 }
@@ -660,14 +704,16 @@ Tensor& Tensor::unsqueeze_(int64_t dim) const {
   return const_cast<Tensor&>(*this);
 }
 
-Tensor flatten(const Tensor& self, int64_t start_dim,
-               int64_t end_dim) { return surface::op_flatten_using_ints::call(self, start_dim, end_dim); }
+Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim) {
+  return surface::op_flatten_using_ints::call(self, start_dim, end_dim);
+}
 Tensor Tensor::flatten(int64_t start_dim, int64_t end_dim) const {
   return surface::op_flatten_using_ints::call(*this, start_dim, end_dim);
 }
 
-Tensor unflatten(const Tensor& self, int64_t dim,
-                 IntArrayRef sizes) { return surface::op_unflatten_int::call(self, dim, sizes); }
+Tensor unflatten(const Tensor& self, int64_t dim, IntArrayRef sizes) {
+  return surface::op_unflatten_int::call(self, dim, sizes);
+}
 Tensor Tensor::unflatten(int64_t dim, IntArrayRef sizes) const {
   return surface::op_unflatten_int::call(*this, dim, sizes);
 }
@@ -675,44 +721,51 @@ Tensor Tensor::unflatten(int64_t dim, IntArrayRef sizes) const {
 Tensor select(const Tensor& self, int64_t dim, int64_t index) { return surface::op_select_int::call(self, dim, index); }
 Tensor Tensor::select(int64_t dim, int64_t index) const { return surface::op_select_int::call(*this, dim, index); }
 
-Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end,
-             int64_t step) { return surface::op_slice_Tensor::call(self, dim, start, end, step); }
+Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+  return surface::op_slice_Tensor::call(self, dim, start, end, step);
+}
 Tensor Tensor::slice(int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) const {
   return surface::op_slice_Tensor::call(*this, dim, start, end, step);
 }
 
-Tensor narrow(const Tensor& self, int64_t dim, int64_t start,
-              int64_t length) { return surface::op_narrow::call(self, dim, start, length); }
+Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
+  return surface::op_narrow::call(self, dim, start, length);
+}
 Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length) const {
   return surface::op_narrow::call(*this, dim, start, length);
 }
 
-Tensor narrow(const Tensor& self, int64_t dim, const Tensor& start,
-              int64_t length) { return surface::op_narrow_Tensor::call(self, dim, start, length); }
+Tensor narrow(const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
+  return surface::op_narrow_Tensor::call(self, dim, start, length);
+}
 Tensor Tensor::narrow(int64_t dim, const Tensor& start, int64_t length) const {
   return surface::op_narrow_Tensor::call(*this, dim, start, length);
 }
 
-std::vector<Tensor> split(const Tensor& self, IntArrayRef split_size,
-                          int64_t dim) { return surface::op_split_sizes::call(self, split_size, dim); }
+std::vector<Tensor> split(const Tensor& self, IntArrayRef split_size, int64_t dim) {
+  return surface::op_split_sizes::call(self, split_size, dim);
+}
 std::vector<Tensor> Tensor::split(IntArrayRef split_size, int64_t dim) const {
   return surface::op_split_sizes::call(*this, split_size, dim);
 }
 
-std::vector<Tensor> split(const Tensor& self, int64_t split_size,
-                          int64_t dim) { return surface::op_split_Tensor::call(self, split_size, dim); }
+std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
+  return surface::op_split_Tensor::call(self, split_size, dim);
+}
 std::vector<Tensor> Tensor::split(int64_t split_size, int64_t dim) const {
   return surface::op_split_Tensor::call(*this, split_size, dim);
 }
 
-std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes,
-                                     int64_t dim) { return surface::op_split_with_sizes::call(self, split_sizes, dim); }
+std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes, int64_t dim) {
+  return surface::op_split_with_sizes::call(self, split_sizes, dim);
+}
 std::vector<Tensor> Tensor::split_with_sizes(IntArrayRef split_sizes, int64_t dim) const {
   return surface::op_split_with_sizes::call(*this, split_sizes, dim);
 }
 
-std::vector<Tensor> chunk(const Tensor& self, int64_t chunks,
-                          int64_t dim) { return surface::op_chunk::call(self, chunks, dim); }
+std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
+  return surface::op_chunk::call(self, chunks, dim);
+}
 std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim) const {
   return surface::op_chunk::call(*this, chunks, dim);
 }
@@ -720,20 +773,21 @@ std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim) const {
 std::vector<Tensor> unbind(const Tensor& self, int64_t dim) { return surface::op_unbind_int::call(self, dim); }
 std::vector<Tensor> Tensor::unbind(int64_t dim) const { return surface::op_unbind_int::call(*this, dim); }
 
-Tensor movedim(const Tensor& self, int64_t source,
-               int64_t destination) { return surface::op_movedim_int::call(self, source, destination); }
+Tensor movedim(const Tensor& self, int64_t source, int64_t destination) {
+  return surface::op_movedim_int::call(self, source, destination);
+}
 Tensor Tensor::movedim(int64_t source, int64_t destination) const {
   return surface::op_movedim_int::call(*this, source, destination);
 }
 
-Tensor movedim(const Tensor& self, IntArrayRef source,
-               IntArrayRef destination) { return surface::op_movedim_intlist::call(self, source, destination); }
+Tensor movedim(const Tensor& self, IntArrayRef source, IntArrayRef destination) {
+  return surface::op_movedim_intlist::call(self, source, destination);
+}
 Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination) const {
   return surface::op_movedim_intlist::call(*this, source, destination);
 }
 
-Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride,
-                  std::optional<int64_t> storage_offset) {
+Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset) {
   return surface::op_as_strided::call(self, size, stride, storage_offset);
 }
 Tensor Tensor::as_strided(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset) const {
@@ -764,8 +818,7 @@ Tensor& Tensor::detach_() const {
 Tensor alias(const Tensor& self) { return surface::op_alias::call(self); }
 Tensor Tensor::alias() const { return surface::op_alias::call(*this); }
 
-Tensor select_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64_t dim,
-                       int64_t index) {
+Tensor select_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64_t dim, int64_t index) {
   return surface::op_select_backward::call(grad_output, input_sizes, dim, index);
 }
 
