@@ -24,7 +24,9 @@ HWY_AFTER_NAMESPACE();
 namespace gradus::inline v0::kernels {
 namespace {
 HWY_EXPORT(MaskedScale);
-void masked_scale_cpu(const Loop& l, double scale) { HWY_DYNAMIC_DISPATCH(MaskedScale)(l, scale); }
+void masked_scale_cpu(const Loop& l, double scale) {
+  HWY_DYNAMIC_DISPATCH(MaskedScale)(l, scale);
+}
 }  // namespace
 
 constinit KernelTable<void(const Loop&, double)> masked_scale("masked_scale", &masked_scale_cpu);

@@ -19,7 +19,9 @@ namespace {
 
 using Gen = std::optional<Generator>;
 
-bool is_narrow_float(ScalarType t) { return t == kFloat || t == kDouble || t == kHalf || t == kBFloat16; }
+bool is_narrow_float(ScalarType t) {
+  return t == kFloat || t == kDouble || t == kHalf || t == kBFloat16;
+}
 
 void check_float(const char* op, ScalarType dtype, bool complex_too) {
   GRADUS_CHECK_AS(TypeError, is_narrow_float(dtype) || (complex_too && is_complex(dtype) && dtype != kComplexHalf), op,
@@ -55,10 +57,14 @@ struct Limits {
 };
 Limits limits_of(ScalarType t) {
   switch (to_real(t)) {
-    case ScalarType::Half: return {65504.0, 11};
-    case ScalarType::BFloat16: return {0x1.fep127, 8};
-    case ScalarType::Float: return {std::numeric_limits<float>::max(), 24};
-    default: return {std::numeric_limits<double>::max(), 53};
+    case ScalarType::Half:
+      return {65504.0, 11};
+    case ScalarType::BFloat16:
+      return {0x1.fep127, 8};
+    case ScalarType::Float:
+      return {std::numeric_limits<float>::max(), 24};
+    default:
+      return {std::numeric_limits<double>::max(), 53};
   }
 }
 
@@ -92,23 +98,36 @@ constexpr int64_t kLeast = std::numeric_limits<int64_t>::lowest(), kGreatest = s
 
 int64_t greatest_integer(ScalarType t) {
   switch (t) {
-    case ScalarType::Bool: return 1;
-    case ScalarType::Byte: return std::numeric_limits<uint8_t>::max();
-    case ScalarType::Char: return std::numeric_limits<int8_t>::max();
-    case ScalarType::Short: return std::numeric_limits<int16_t>::max();
-    case ScalarType::Int: return std::numeric_limits<int32_t>::max();
-    case ScalarType::UInt16: return std::numeric_limits<uint16_t>::max();
-    case ScalarType::UInt32: return std::numeric_limits<uint32_t>::max();
-    default: return kGreatest;
+    case ScalarType::Bool:
+      return 1;
+    case ScalarType::Byte:
+      return std::numeric_limits<uint8_t>::max();
+    case ScalarType::Char:
+      return std::numeric_limits<int8_t>::max();
+    case ScalarType::Short:
+      return std::numeric_limits<int16_t>::max();
+    case ScalarType::Int:
+      return std::numeric_limits<int32_t>::max();
+    case ScalarType::UInt16:
+      return std::numeric_limits<uint16_t>::max();
+    case ScalarType::UInt32:
+      return std::numeric_limits<uint32_t>::max();
+    default:
+      return kGreatest;
   }
 }
 int64_t least_integer(ScalarType t) {
   switch (t) {
-    case ScalarType::Char: return std::numeric_limits<int8_t>::lowest();
-    case ScalarType::Short: return std::numeric_limits<int16_t>::lowest();
-    case ScalarType::Int: return std::numeric_limits<int32_t>::lowest();
-    case ScalarType::Long: return kLeast;
-    default: return 0;
+    case ScalarType::Char:
+      return std::numeric_limits<int8_t>::lowest();
+    case ScalarType::Short:
+      return std::numeric_limits<int16_t>::lowest();
+    case ScalarType::Int:
+      return std::numeric_limits<int32_t>::lowest();
+    case ScalarType::Long:
+      return kLeast;
+    default:
+      return 0;
   }
 }
 
@@ -147,15 +166,17 @@ IntegerRange integer_range(const char* op, ScalarType dtype, int64_t from, std::
       range.last = rounded - spacing(dtype, *to - 1) - 1;
     }
     const double greatest = limits_of(dtype).greatest;
-    GRADUS_CHECK_AS(ValueError, range.first <= range.last && std::abs(static_cast<double>(range.first)) <= greatest &&
-                                    std::abs(static_cast<double>(range.last)) <= greatest,
+    GRADUS_CHECK_AS(ValueError,
+                    range.first <= range.last && std::abs(static_cast<double>(range.first)) <= greatest &&
+                        std::abs(static_cast<double>(range.last)) <= greatest,
                     op, ": the range is from ", from, " to ", to.value_or(range.last), "; expected one that ", dtype,
                     " can hold");
   } else {
-    GRADUS_CHECK_AS(ValueError, range.first <= range.last && range.first >= least_integer(dtype) &&
-                                    range.last <= greatest_integer(dtype),
-                    op, ": integers from ", range.first, " to ", range.last, " were asked for; expected some that ",
-                    dtype, " can hold");
+    GRADUS_CHECK_AS(
+        ValueError,
+        range.first <= range.last && range.first >= least_integer(dtype) && range.last <= greatest_integer(dtype), op,
+        ": integers from ", range.first, " to ", range.last, " were asked for; expected some that ", dtype,
+        " can hold");
   }
   return range;
 }
@@ -285,10 +306,9 @@ Tensor randperm(const Dest& dest, int64_t n, const Gen& generator, const TensorO
   GRADUS_CHECK_AS(TypeError, dtype != kBool, "randperm: the dtype is Bool; expected a floating or integer one");
   const int64_t most = is_floating_point(dtype) ? int64_t{1} << limits_of(dtype).digits : greatest_integer(dtype);
   GRADUS_CHECK_AS(ValueError, n - 1 <= most, "randperm: n is ", n, "; expected at most ", most, " + 1 for ", dtype);
-  return draw_new("randperm", dest, n, options, generator,
-                  [](Device device, const kernels::View& out, GeneratorImpl& g) {
-                    kernels::permutation_fill(device, out, g);
-                  });
+  return draw_new(
+      "randperm", dest, n, options, generator,
+      [](Device device, const kernels::View& out, GeneratorImpl& g) { kernels::permutation_fill(device, out, g); });
 }
 Tensor randperm(const Dest& dest, int64_t n, const TensorOptions& options) {
   return ops::randperm(dest, n, std::nullopt, options);
@@ -339,8 +359,7 @@ Tensor normal(const Dest& dest, const Tensor& mean, double std, const Gen& gener
 Tensor normal(const Dest& dest, double mean, const Tensor& std, const Gen& generator) {
   auto r = recording(dest, std);
   check_std(std);
-  Tensor out =
-      normal_around(dest, std.sizes(), std, {&std}, 1, generator, [&](Tensor& t) { t.mul_(std).add_(mean); });
+  Tensor out = normal_around(dest, std.sizes(), std, {&std}, 1, generator, [&](Tensor& t) { t.mul_(std).add_(mean); });
   if (r) r.node("NormalBackward2", out, zero_gradient);
   return out;
 }
@@ -408,20 +427,19 @@ void exponential_(const Tensor& self, double lambd, const Gen& generator) {
 
 void geometric_(const Tensor& self, double p, const Gen& generator) {
   check_real("geometric_", self.scalar_type());
-  GRADUS_CHECK_AS(TypeError, self.scalar_type() != kBool, "geometric_: the dtype is Bool; expected a floating or integer one");
+  GRADUS_CHECK_AS(TypeError, self.scalar_type() != kBool,
+                  "geometric_: the dtype is Bool; expected a floating or integer one");
   GRADUS_CHECK_AS(ValueError, p > 0 && p < 1, "geometric_: p is ", p, "; expected a probability in (0, 1)");
-  draw_in_place("geometric_", "GeometricBackward0", self, generator,
-                [=](Device device, const kernels::View& out, GeneratorImpl& g) {
-                  kernels::geometric_fill(device, out, p, g);
-                });
+  draw_in_place(
+      "geometric_", "GeometricBackward0", self, generator,
+      [=](Device device, const kernels::View& out, GeneratorImpl& g) { kernels::geometric_fill(device, out, p, g); });
 }
 
 void random_(const Tensor& self, const Gen& generator) {
   check_real("random_", self.scalar_type());
-  draw_in_place("random_", "RandomBackward0", self, generator,
-                [](Device device, const kernels::View& out, GeneratorImpl& g) {
-                  kernels::integer_type_fill(device, out, g);
-                });
+  draw_in_place(
+      "random_", "RandomBackward0", self, generator,
+      [](Device device, const kernels::View& out, GeneratorImpl& g) { kernels::integer_type_fill(device, out, g); });
 }
 
 void random_(const Tensor& self, int64_t from, std::optional<int64_t> to, const Gen& generator) {
@@ -430,16 +448,17 @@ void random_(const Tensor& self, int64_t from, std::optional<int64_t> to, const 
     GRADUS_CHECK_AS(TypeError, dtype == kLong || dtype == kDouble || dtype == kFloat || dtype == kBFloat16,
                     "random_: all of int64 was asked for and the dtype is ", dtype,
                     "; expected Long, Double, Float or BFloat16");
-    return draw_in_place("random_", "RandomBackward1", self, generator,
-                         [](Device device, const kernels::View& out, GeneratorImpl& g) {
-                           kernels::integer_all_fill(device, out, g);
-                         });
+    return draw_in_place(
+        "random_", "RandomBackward1", self, generator,
+        [](Device device, const kernels::View& out, GeneratorImpl& g) { kernels::integer_all_fill(device, out, g); });
   }
   const IntegerRange range = integer_range("random_", self.scalar_type(), from, to);
   draw_in_place("random_", "RandomBackward1", self, generator, integers(range));
 }
 
-void random_(const Tensor& self, int64_t to, const Gen& generator) { ops::random_(self, 0, to, generator); }
+void random_(const Tensor& self, int64_t to, const Gen& generator) {
+  ops::random_(self, 0, to, generator);
+}
 
 // --- Bernoulli ------------------------------------------------------------------------------------------------------
 

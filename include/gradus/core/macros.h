@@ -30,6 +30,7 @@ namespace samplers {}
 namespace transforms {}
 }  // namespace data
 namespace detail {}
+namespace enumtype {}
 namespace fft {}
 namespace indexing {}
 namespace kernels {}
