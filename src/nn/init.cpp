@@ -60,6 +60,40 @@ void orthonormalize(double* vectors, int64_t count, int64_t length) {
   }
 }
 
+double normal_cdf(double x) {
+  return (1 + std::erf(x / std::sqrt(2.0))) / 2;
+}
+
+/// Redraws whole tensors until every element has been in range once. Good where most of the distribution is.
+void reject_normals(const Tensor& tensor, double mean, double std, double a, double b, const Gen& generator) {
+  tensor.normal_(mean, std, generator);
+  const Scalar low = gradus::full({}, a, tensor.options()).item(), high = gradus::full({}, b, tensor.options()).item();
+  for (;;) {
+    const Tensor outside = tensor.lt(low).logical_or(tensor.gt(high));
+    if (!outside.any().item<bool>()) return;
+    tensor.copy_(gradus::where(outside, gradus::empty_like(tensor).normal_(mean, std, generator), tensor));
+  }
+}
+
+/// Takes uniform candidates with the density's probability there, over its peak's in [a, b].
+void accept_uniforms(const Tensor& tensor, double mean, double std, double a, double b, const Gen& generator) {
+  const double mode = std::max(a, std::min(mean, b)), off = (mode - mean) / std, log_peak = -0.5 * off * off;
+  const Tensor threshold = gradus::empty_like(tensor);
+  const auto draw = [&](const Tensor& candidates) {
+    candidates.uniform_(a, b, generator);
+    const Tensor distance = candidates.sub(mean).div_(std);
+    const Tensor log_density = distance.mul(distance).mul_(-0.5).sub_(log_peak);
+    return threshold.uniform_(0, 1, generator).log().gt(log_density);
+  };
+  Tensor pending = draw(tensor);
+  const Tensor candidates = gradus::empty_like(tensor);
+  while (pending.any().item<bool>()) {
+    const Tensor still = draw(candidates);
+    tensor.copy_(gradus::where(pending, candidates, tensor));
+    pending = pending.logical_and(still);
+  }
+}
+
 }  // namespace
 
 double calculate_gain(NonlinearityType nonlinearity, double param) {
@@ -82,6 +116,20 @@ Tensor uniform_(Tensor tensor, double low, double high, const Gen& generator) {
 Tensor normal_(Tensor tensor, double mean, double std, const Gen& generator) {
   const NoGradGuard no_grad;
   return tensor.normal_(mean, std, generator);
+}
+
+Tensor trunc_normal_(Tensor tensor, double mean, double std, double a, double b, const Gen& generator) {
+  GRADUS_CHECK_AS(ValueError, std > 0 && a < b, "trunc_normal_: std is ", std, ", the range from ", a, " to ", b,
+                  "; expected a number > 0 and a range that is not empty");
+  if (tensor.is_meta() || tensor.numel() == 0) return tensor;
+  if (mean < a - 2 * std || mean > b + 2 * std) {
+    warn(str("nn::init::trunc_normal_: the mean ", mean, " is more than 2 std from [", a, ", ", b,
+             "]; the distribution may not be the one meant"));
+  }
+  const NoGradGuard no_grad;
+  const double share = normal_cdf((b - mean) / std) - normal_cdf((a - mean) / std);
+  (share > 0.3 ? reject_normals : accept_uniforms)(tensor, mean, std, a, b, generator);
+  return tensor;
 }
 
 Tensor constant_(Tensor tensor, Scalar value) {

@@ -31,6 +31,9 @@ GRADUS_API Tensor uniform_(Tensor tensor, double low = 0, double high = 1,
 /// Normal.
 GRADUS_API Tensor normal_(Tensor tensor, double mean = 0, double std = 1,
                           const std::optional<Generator>& generator = std::nullopt);
+/// Normal, cut to [a, b].
+GRADUS_API Tensor trunc_normal_(Tensor tensor, double mean = 0, double std = 1, double a = -2, double b = 2,
+                                const std::optional<Generator>& generator = std::nullopt);
 /// All elements `value`, one, zero.
 GRADUS_API Tensor constant_(Tensor tensor, Scalar value);
 GRADUS_API Tensor ones_(Tensor tensor);
