@@ -191,8 +191,8 @@ void LayerNormImpl::reset() {
   GRADUS_CHECK_AS(ValueError, !options.normalized_shape().empty(), "LayerNorm: normalized_shape is empty; expected the last dimensions' sizes");
   for (int64_t n : options.normalized_shape()) check_size("LayerNorm", "normalized_shape", n, 0);
   const bool affine = options.elementwise_affine();
-  bind_parameter("weight", weight, affine ? empty(options.normalized_shape()) : Tensor(), affine);
-  bind_parameter("bias", bias, affine ? empty(options.normalized_shape()) : Tensor(), affine);
+  bind_parameter("weight", weight, affine ? gradus::empty(options.normalized_shape()) : Tensor(), affine);
+  bind_parameter("bias", bias, affine ? gradus::empty(options.normalized_shape()) : Tensor(), affine);
   reset_parameters();
 }
 void LayerNormImpl::reset_parameters() {

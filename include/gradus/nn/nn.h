@@ -8,6 +8,7 @@
 #include <gradus/nn/embedding.h>
 #include <gradus/nn/enum.h>
 #include <gradus/nn/functional.h>
+#include <gradus/nn/init.h>
 #include <gradus/nn/linear.h>
 #include <gradus/nn/loss.h>
 #include <gradus/nn/module.h>
