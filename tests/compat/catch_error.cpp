@@ -37,7 +37,8 @@ int main() {
   }
   std::cout << checked_divide(7, 2) << "\n";
   try {
-    TORCH_CHECK(false, "shape ", torch::ones({2, 3}).sizes(), " dtype ", torch::kFloat, " device ", torch::Device("cpu"));
+    TORCH_CHECK(false, "shape ", torch::ones({2, 3}).sizes(), " dtype ", torch::kFloat, " device ",
+                torch::Device("cpu"));
   } catch (const std::exception& error) {
     const std::string text = error.what();
     std::cout << text.substr(0, text.find('\n')) << "\n";

@@ -90,7 +90,8 @@ static void train(Net& model, torch::Device device, Loader& loader, torch::optim
     TORCH_CHECK(!std::isnan(loss.template item<float>()), "loss is not a number");
     loss.backward();
     optimizer.step();
-    if (batch_index++ % 4 == 0) std::printf("epoch %d batch %zu loss %.3f\n", epoch, batch_index, loss.template item<float>());
+    if (batch_index++ % 4 == 0)
+      std::printf("epoch %d batch %zu loss %.3f\n", epoch, batch_index, loss.template item<float>());
   }
 }
 
@@ -122,10 +123,12 @@ int main() {
   }
   std::cout << parameters << " parameters, " << model.named_buffers().size() << " buffers\n" << model << std::endl;
 
-  auto train_set = Images(256, 0).map(torch::data::transforms::Normalize<>(0.05, 0.4)).map(torch::data::transforms::Stack<>());
+  auto train_set =
+      Images(256, 0).map(torch::data::transforms::Normalize<>(0.05, 0.4)).map(torch::data::transforms::Stack<>());
   auto train_loader = torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(
       std::move(train_set), torch::data::DataLoaderOptions().batch_size(32).workers(1));
-  auto test_set = Images(96, 1000).map(torch::data::transforms::Normalize<>(0.05, 0.4)).map(torch::data::transforms::Stack<>());
+  auto test_set =
+      Images(96, 1000).map(torch::data::transforms::Normalize<>(0.05, 0.4)).map(torch::data::transforms::Stack<>());
   const size_t test_size = test_set.size().value();
   auto test_loader = torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(std::move(test_set), 48);
 

@@ -3,7 +3,9 @@
 
 #include <iostream>
 
-static void scale(const torch::Tensor& t, double factor) { t.mul_(factor); }
+static void scale(const torch::Tensor& t, double factor) {
+  t.mul_(factor);
+}
 
 static at::Tensor& fill_with_ramp(at::Tensor& t) {
   const at::Tensor flat = t.view(-1);

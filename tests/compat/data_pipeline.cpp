@@ -170,7 +170,8 @@ static void exceptions() {
       std::cout << "no exception\n";
     } catch (const std::exception& error) {
       std::cout << "workers " << workers << ": " << good << " good, "
-                << (std::string(error.what()).find("boom at 3") != std::string::npos ? "boom at 3" : error.what()) << "\n";
+                << (std::string(error.what()).find("boom at 3") != std::string::npos ? "boom at 3" : error.what())
+                << "\n";
     }
   }
 }

@@ -16,8 +16,8 @@ static void parse(const std::string& text) {
 }
 
 int main() {
-  for (const char* text : {"cpu", "cuda", "cuda:0", "cuda:3", "cuda:12", "cpu:0", "meta", "", "cuda:", "cuda:-1", "cuda:x",
-                           "cuda:01", "CPU", "gpu", "cuda:0:0", " cpu"})
+  for (const char* text : {"cpu", "cuda", "cuda:0", "cuda:3", "cuda:12", "cpu:0", "meta", "", "cuda:", "cuda:-1",
+                           "cuda:x", "cuda:01", "CPU", "gpu", "cuda:0:0", " cpu"})
     parse(text);
 
   torch::Device a(torch::kCPU), b("cpu"), c(torch::kCUDA, 1), d(at::kCUDA);
@@ -26,7 +26,8 @@ int main() {
   std::cout << torch::kCPU << " " << torch::DeviceType::CUDA << "\n";
 
   torch::Tensor t = torch::zeros({2, 3}, torch::Device("cpu"));
-  std::cout << t.device() << " " << t.device().is_cpu() << " " << t.is_cuda() << " " << torch::cuda::is_available() << "\n";
+  std::cout << t.device() << " " << t.device().is_cpu() << " " << t.is_cuda() << " " << torch::cuda::is_available()
+            << "\n";
   torch::Device chosen = torch::cuda::is_available() ? torch::kCUDA : torch::kCPU;
   std::cout << t.to(chosen).device() << " " << t.cpu().device() << "\n";
 
@@ -37,8 +38,8 @@ int main() {
   std::cout << t.dtype() << " " << t.scalar_type() << " " << t.to(torch::kLong).dtype() << " " << t.layout() << "\n";
   std::cout << (t.dtype() == torch::kFloat) << (t.dtype() == torch::kFloat32) << (t.dtype() != torch::kInt) << "\n";
   std::cout << torch::promote_types(torch::kInt, torch::kFloat) << " " << torch::result_type(t.to(torch::kInt), 1.5)
-            << " " << (t.to(torch::kByte) + t.to(torch::kChar)).dtype() << " " << torch::can_cast(torch::kFloat, torch::kInt)
-            << "\n";
+            << " " << (t.to(torch::kByte) + t.to(torch::kChar)).dtype() << " "
+            << torch::can_cast(torch::kFloat, torch::kInt) << "\n";
 
   auto options = torch::TensorOptions().dtype(torch::kFloat64).device(torch::kCPU).requires_grad(true);
   std::cout << options.dtype() << " " << options.device() << " " << options.requires_grad() << " "
@@ -51,8 +52,8 @@ int main() {
             << u.type_as(t).dtype() << "\n";
 
   // Shapes.
-  std::cout << t.sizes() << " " << t.strides() << " " << t.dim() << " " << t.size(-1) << " "
-            << torch::tensor(1).sizes() << " " << torch::zeros({0, 4}).sizes() << " " << t.is_contiguous() << "\n";
+  std::cout << t.sizes() << " " << t.strides() << " " << t.dim() << " " << t.size(-1) << " " << torch::tensor(1).sizes()
+            << " " << torch::zeros({0, 4}).sizes() << " " << t.is_contiguous() << "\n";
   std::cout << torch::IntArrayRef({1, 2, 3}) << " " << (t.sizes() == torch::IntArrayRef{2, 3}) << " "
             << t.sizes().vec().size() << " " << (t.sizes() == std::vector<int64_t>{3, 2}) << "\n";
   std::cout << torch::kStrided << " " << t.suggest_memory_format() << " "

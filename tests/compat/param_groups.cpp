@@ -13,7 +13,8 @@ static torch::Tensor parameter(std::vector<double> values) {
 static void show(const char* what, const torch::Tensor& t) {
   std::cout << what;
   auto flat = t.detach().reshape(-1).to(torch::kDouble);
-  for (int64_t i = 0; i < flat.numel(); ++i) std::cout << " " << std::fixed << std::setprecision(6) << flat[i].item<double>();
+  for (int64_t i = 0; i < flat.numel(); ++i)
+    std::cout << " " << std::fixed << std::setprecision(6) << flat[i].item<double>();
   std::cout << "\n";
 }
 
@@ -88,8 +89,8 @@ int main() {
   show("adam", p);
 
   // State of one parameter.
-  auto& state = static_cast<torch::optim::AdamParamState&>(
-      *adam.state().at(c10::guts::to_string(p.unsafeGetTensorImpl())));
+  auto& state =
+      static_cast<torch::optim::AdamParamState&>(*adam.state().at(c10::guts::to_string(p.unsafeGetTensorImpl())));
   std::cout << "steps " << state.step() << "\n";
   show("exp_avg", state.exp_avg());
 

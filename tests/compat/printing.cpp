@@ -2,11 +2,14 @@
 #include <torch/torch.h>
 
 #include <cmath>
+#include <iomanip>
 #include <iostream>
 #include <limits>
 #include <sstream>
 
-static void show(const std::string& what, const torch::Tensor& t) { std::cout << "-- " << what << "\n" << t << "\n"; }
+static void show(const std::string& what, const torch::Tensor& t) {
+  std::cout << "-- " << what << "\n" << t << "\n";
+}
 
 static void print_integers() {
   show("ints", torch::tensor({{1, -20, 300}, {4000, 5, -6}}, torch::kInt));
@@ -87,6 +90,9 @@ static void print_shapes() {
   show("3-d", torch::arange(12, torch::kFloat).reshape({2, 2, 3}));
   show("3-d fractions", torch::arange(12, torch::kDouble).reshape({3, 2, 2}) / 8 - 0.5);
   show("3-d, one factor per slice", torch::tensor({{{1.5, 2.5}}, {{1000.5, 2e6}}}));
+  show("2-d with a factor", torch::tensor({{1.5e6, 2.5}, {3.25e6, 4e6}, {1234567.5, 5e6}}));
+  show("3-d with factors", torch::tensor({{{1.5e6, 2.5e6}, {3.25e6, 4e6}}, {{0.001, 0.002}, {0.003, 0.0045}}}));
+  show("3-d, fractions then large whole numbers", torch::tensor({{{0.5, 1.25}}, {{123456.0, 7.0}}}));
   show("4-d", torch::arange(16).reshape({2, 2, 2, 2}));
   show("5-d", torch::zeros({1, 2, 1, 1, 2}));
   show("transposed", torch::arange(6, torch::kFloat).reshape({2, 3}).t());
@@ -99,6 +105,8 @@ static void print_columns() {
   show("30 columns", torch::arange(60, torch::kFloat).reshape({2, 30}));
   show("30 columns, negative fractions", torch::arange(60, torch::kDouble).reshape({2, 30}) / 7 - 4);
   show("17 columns with a factor", torch::arange(34, torch::kDouble).reshape({2, 17}) * 1000.5);
+  show("wide with a factor", (torch::arange(40, torch::kDouble).reshape({2, 20}) + 1234) * 1000.5);
+  show("wide 3-d with a factor", (torch::arange(80, torch::kDouble).reshape({2, 2, 20}) + 1234) * 1000.5);
   show("wide 3-d", torch::arange(2 * 2 * 25).reshape({2, 2, 25}));
   show("long columns", torch::arange(6).reshape({2, 3}) * int64_t(1000000000000000));
 }
@@ -109,12 +117,21 @@ static void print_with_stream_state() {
   out << std::scientific << 1234.5 << " " << torch::tensor({1.5, 2.25}) << " " << 1234.5;
   std::cout << out.str() << "\n";
   std::cout << "inline " << torch::tensor({1, 2}) << " and " << torch::tensor(3) << "\n";
+  {
+    std::ostringstream narrow;
+    narrow.precision(3);
+    narrow << std::showpos << torch::tensor(1.0 / 3) << "\n"
+           << torch::tensor({1, 2}) << "\n"
+           << torch::tensor({1.5, 1e9});
+    narrow << std::setfill('.') << std::noshowpos << "\n" << torch::tensor({{1, 20}, {300, 4}}) << "\n" << 1.0 / 3;
+    std::cout << narrow.str() << "\n";
+  }
   torch::print(std::cout, torch::arange(12).reshape({1, 12}) * 100, 40);
   std::cout << "\n";
   std::cout << torch::Tensor() << "\n";
   std::cout << torch::tensor({1.5, 2.5}).requires_grad_() << "\n";
-  std::cout << torch::tensor({1.5}).toString() << " " << torch::tensor({1}).toString() << " " << torch::Tensor().toString()
-            << "\n";
+  std::cout << torch::tensor({1.5}).toString() << " " << torch::tensor({1}).toString() << " "
+            << torch::Tensor().toString() << "\n";
 }
 
 static void print_values() {
@@ -155,30 +172,36 @@ static void print_modules() {
   namespace nn = torch::nn;
   std::cout << nn::Linear(3, 4) << "\n" << nn::Linear(nn::LinearOptions(3, 4).bias(false)) << "\n";
   std::cout << nn::Conv2d(1, 10, 5) << "\n"
-            << nn::Conv2d(nn::Conv2dOptions(4, 8, {3, 5}).stride({2, 1}).padding({1, 2}).dilation(2).groups(2).bias(false))
+            << nn::Conv2d(
+                   nn::Conv2dOptions(4, 8, {3, 5}).stride({2, 1}).padding({1, 2}).dilation(2).groups(2).bias(false))
             << "\n"
             << nn::Conv2d(nn::Conv2dOptions(4, 8, 3).padding(torch::kSame).padding_mode(torch::kReflect)) << "\n";
   std::cout << nn::BatchNorm2d(8) << "\n"
-            << nn::BatchNorm2d(nn::BatchNorm2dOptions(8).eps(0.001).momentum(0.25).affine(false).track_running_stats(false))
+            << nn::BatchNorm2d(
+                   nn::BatchNorm2dOptions(8).eps(0.001).momentum(0.25).affine(false).track_running_stats(false))
             << "\n";
   std::cout << nn::LayerNorm(nn::LayerNormOptions({4, 5})) << "\n"
             << nn::LayerNorm(nn::LayerNormOptions({4}).eps(2e-5).elementwise_affine(false)) << "\n";
   std::cout << nn::MaxPool2d(2) << "\n"
             << nn::MaxPool2d(nn::MaxPool2dOptions({3, 2}).stride(1).padding(1).ceil_mode(true)) << "\n";
   std::cout << nn::AvgPool2d(3) << "\n" << nn::AvgPool2d(nn::AvgPool2dOptions({3, 2}).stride({2, 1})) << "\n";
-  std::cout << nn::ReLU() << " " << nn::ReLU(true) << " " << nn::LeakyReLU(nn::LeakyReLUOptions().negative_slope(0.2)) << " " << nn::GELU() << " " << nn::SiLU()
-            << " " << nn::Tanh() << " " << nn::Sigmoid() << " " << nn::Softmax(1) << " " << nn::LogSoftmax(1) << "\n";
-  std::cout << nn::Dropout(0.25) << " " << nn::Dropout(nn::DropoutOptions(0.5).inplace(true)) << " " << nn::Flatten() << " "
-            << nn::Flatten(nn::FlattenOptions().start_dim(0).end_dim(2)) << " " << nn::Embedding(10, 3) << " "
+  std::cout << nn::ReLU() << " " << nn::ReLU(true) << " " << nn::LeakyReLU(nn::LeakyReLUOptions().negative_slope(0.2))
+            << " " << nn::GELU() << " " << nn::SiLU() << " " << nn::Tanh() << " " << nn::Sigmoid() << " "
+            << nn::Softmax(1) << " " << nn::LogSoftmax(1) << "\n";
+  std::cout << nn::Dropout(0.25) << " " << nn::Dropout(nn::DropoutOptions(0.5).inplace(true)) << " " << nn::Flatten()
+            << " " << nn::Flatten(nn::FlattenOptions().start_dim(0).end_dim(2)) << " " << nn::Embedding(10, 3) << " "
             << nn::Embedding(nn::EmbeddingOptions(10, 3).padding_idx(1)) << " " << nn::Identity() << "\n";
   std::cout << nn::MSELoss() << " " << nn::CrossEntropyLoss() << " " << nn::NLLLoss() << " " << nn::BCEWithLogitsLoss()
             << "\n";
   std::cout << nn::Functional(torch::relu) << "\n";
-  std::cout << nn::Sequential(nn::Linear(2, 3), nn::ReLU(), nn::Functional(torch::leaky_relu, 0.2), nn::Linear(3, 1)) << "\n";
+  std::cout << nn::Sequential(nn::Linear(2, 3), nn::ReLU(), nn::Functional(torch::leaky_relu, 0.2), nn::Linear(3, 1))
+            << "\n";
   nn::Sequential named({{"first", nn::Linear(2, 3)}, {"act", nn::Tanh()}});
   named->push_back("block", Block());
   std::cout << named << "\n" << *named << "\n";
-  std::cout << nn::Sequential() << "\n" << nn::ModuleList(nn::Linear(1, 1), nn::ReLU()) << "\n" << nn::ModuleList() << "\n";
+  std::cout << nn::Sequential() << "\n"
+            << nn::ModuleList(nn::Linear(1, 1), nn::ReLU()) << "\n"
+            << nn::ModuleList() << "\n";
   std::cout << Block() << "\n" << Quiet() << "\n" << Plain() << "\n";
   std::cout << Block()->name() << " " << nn::Linear(1, 1)->name() << " " << Plain().name() << "\n";
   nn::ModuleList blocks;

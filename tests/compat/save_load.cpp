@@ -58,7 +58,8 @@ int main() {
   const std::string path = (folder / "file.pt").string();
 
   // Tensors of several types, through a file.
-  for (auto type : {torch::kFloat, torch::kDouble, torch::kLong, torch::kInt, torch::kByte, torch::kBool, torch::kHalf}) {
+  for (auto type :
+       {torch::kFloat, torch::kDouble, torch::kLong, torch::kInt, torch::kByte, torch::kBool, torch::kHalf}) {
     const auto tensor = (torch::arange(6).reshape({2, 3}) * 3 - 4).to(type);
     torch::save(tensor, path);
     torch::Tensor loaded;
@@ -100,8 +101,8 @@ int main() {
   torch::save(net, path);
   torch::load(other, path);
   std::cout << "same after " << same(net, other) << "\n";
-  std::cout << other->offset.item<float>() << " " << other->named_parameters().size() << " " << other->named_buffers().size()
-            << " " << other->norm->num_batches_tracked.item<int64_t>() << "\n";
+  std::cout << other->offset.item<float>() << " " << other->named_parameters().size() << " "
+            << other->named_buffers().size() << " " << other->norm->num_batches_tracked.item<int64_t>() << "\n";
 
   // The optimizer: going on from the file gives the same as never having stopped.
   const std::string optimizer_path = (folder / "optimizer.pt").string();

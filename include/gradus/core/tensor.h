@@ -14,6 +14,7 @@
 
 #include <gradus/core/accessor.h>
 #include <gradus/core/generator.h>
+#include <gradus/core/printing.h>
 #include <gradus/core/scalar.h>
 #include <gradus/core/tensor_base.h>
 
