@@ -1,0 +1,16 @@
+// All of Gradus.
+#pragma once
+
+#include <gradus/autograd/autograd.h>
+#include <gradus/autograd/function.h>
+#include <gradus/autograd/gradcheck.h>
+#include <gradus/core/allocator.h>
+#include <gradus/core/indexing.h>
+#include <gradus/core/parallel.h>
+#include <gradus/data/data.h>
+#include <gradus/nn/nn.h>
+#include <gradus/ops/ops.h>
+#include <gradus/optim/optim.h>
+#include <gradus/serialize/archive.h>
+#include <gradus/serialize/safetensors.h>
+#include <gradus/serialize/serialize.h>

@@ -1,0 +1,15 @@
+// What the fused steps share: gradients in the parameters' memory order, checks, counted writes.
+#pragma once
+
+#include <gradus/core/tensor.h>
+
+namespace gradus::inline v0::optim {
+
+/// The parameter's gradient, dense in the same order and of the same dtype as the parameter; made so where it is not.
+Tensor matching_grad(const char* optimizer, const Tensor& p);
+/// Zeros like `p`, in its memory order.
+Tensor zeros_beside(const Tensor& p);
+/// Refuses parameters whose memory the fused kernels cannot walk, counts the write.
+void begin_step(const char* optimizer, const Tensor& p);
+
+}  // namespace gradus::inline v0::optim
