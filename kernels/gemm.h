@@ -13,6 +13,7 @@ namespace gradus::inline v0::kernels {
 /// nothing. `bias` is empty (data == nullptr) or a row [n] that is added to every row of the product.
 /// All have one dtype: f32, f64, f16, bf16, c64, c128 or an integer type. beta == 0 ignores what c holds. k == 0 gives
 /// beta c + bias. c overlaps neither a nor b, and no two elements of c are one.
-extern KernelTable<void(View c, ConstView a, ConstView b, ConstView bias, const Scalar& alpha, const Scalar& beta)> gemm;
+extern KernelTable<void(View c, ConstView a, ConstView b, ConstView bias, const Scalar& alpha, const Scalar& beta)>
+    gemm;
 
 }  // namespace gradus::inline v0::kernels

@@ -183,8 +183,8 @@ void by_tiles(Product<T> p) {
       p.bias = nullptr;
       p.beta = T(1);
     }
-    tile_product(TileProduct<T>{p.m, p.n, p.k, p.a, p.a_row, p.a_column, p.b, p.b_row, p.b_column, p.c, p.c_row, p.alpha,
-                                p.beta, p.bias});
+    tile_product(TileProduct<T>{p.m, p.n, p.k, p.a, p.a_row, p.a_column, p.b, p.b_row, p.b_column, p.c, p.c_row,
+                                p.alpha, p.beta, p.bias});
   } else {
     by_loops(p);
   }
@@ -284,8 +284,8 @@ void run_half(const Product<H>& p, float alpha, float beta) {
   }
   if (p.bias) copy_matrix(p.n, 1, p.bias, p.bias_column, 1, bias.data());
   if (beta != 0) copy_matrix(p.m, p.n, p.c, p.c_row, p.c_column, c.data());
-  run(Product<float>{p.m, p.n, p.k, a.data(), p.k, 1, b.data(), b_transposed ? 1 : p.n, b_transposed ? p.k : 1, c.data(), p.n,
-                     1, p.bias ? bias.data() : nullptr, 0, 1, alpha, beta});
+  run(Product<float>{p.m, p.n, p.k, a.data(), p.k, 1, b.data(), b_transposed ? 1 : p.n, b_transposed ? p.k : 1,
+                     c.data(), p.n, 1, p.bias ? bias.data() : nullptr, 0, 1, alpha, beta});
   const int64_t grain = std::max<int64_t>(1, 32768 / p.n);
   parallel_for(0, p.m, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -375,16 +375,27 @@ bool small_f32(const View& c, const ConstView& a, const ConstView& b, const Cons
 void gemm_cpu(View c, ConstView a, ConstView b, ConstView bias, const Scalar& alpha, const Scalar& beta) {
   if (small_f32(c, a, b, bias, alpha, beta)) return;
   switch (c.dtype) {
-    case ScalarType::Float: return dispatch_as<float>(c, a, b, bias, alpha, beta);
-    case ScalarType::Double: return dispatch_as<double>(c, a, b, bias, alpha, beta);
-    case ScalarType::Half: return dispatch_half<Half>(c, a, b, bias, alpha, beta);
-    case ScalarType::BFloat16: return dispatch_half<BFloat16>(c, a, b, bias, alpha, beta);
-    case ScalarType::ComplexFloat: return dispatch_as<complex<float>>(c, a, b, bias, alpha, beta);
-    case ScalarType::ComplexDouble: return dispatch_as<complex<double>>(c, a, b, bias, alpha, beta);
-    case ScalarType::Byte: case ScalarType::Char: return dispatch_as<uint8_t>(c, a, b, bias, alpha, beta);
-    case ScalarType::Short: return dispatch_as<uint16_t>(c, a, b, bias, alpha, beta);
-    case ScalarType::Int: return dispatch_as<uint32_t>(c, a, b, bias, alpha, beta);
-    case ScalarType::Long: return dispatch_as<uint64_t>(c, a, b, bias, alpha, beta);
+    case ScalarType::Float:
+      return dispatch_as<float>(c, a, b, bias, alpha, beta);
+    case ScalarType::Double:
+      return dispatch_as<double>(c, a, b, bias, alpha, beta);
+    case ScalarType::Half:
+      return dispatch_half<Half>(c, a, b, bias, alpha, beta);
+    case ScalarType::BFloat16:
+      return dispatch_half<BFloat16>(c, a, b, bias, alpha, beta);
+    case ScalarType::ComplexFloat:
+      return dispatch_as<complex<float>>(c, a, b, bias, alpha, beta);
+    case ScalarType::ComplexDouble:
+      return dispatch_as<complex<double>>(c, a, b, bias, alpha, beta);
+    case ScalarType::Byte:
+    case ScalarType::Char:
+      return dispatch_as<uint8_t>(c, a, b, bias, alpha, beta);
+    case ScalarType::Short:
+      return dispatch_as<uint16_t>(c, a, b, bias, alpha, beta);
+    case ScalarType::Int:
+      return dispatch_as<uint32_t>(c, a, b, bias, alpha, beta);
+    case ScalarType::Long:
+      return dispatch_as<uint64_t>(c, a, b, bias, alpha, beta);
     default:
       GRADUS_CHECK_AS(NotImplementedError, false, "gemm: dtype ", c.dtype,
                       " was given; expected a floating, complex or integer type of 8 to 64 bits");
@@ -393,6 +404,7 @@ void gemm_cpu(View c, ConstView a, ConstView b, ConstView bias, const Scalar& al
 
 }  // namespace
 
-constinit KernelTable<void(View, ConstView, ConstView, ConstView, const Scalar&, const Scalar&)> gemm("gemm", &gemm_cpu);
+constinit KernelTable<void(View, ConstView, ConstView, ConstView, const Scalar&, const Scalar&)> gemm("gemm",
+                                                                                                      &gemm_cpu);
 
 }  // namespace gradus::inline v0::kernels

@@ -4,6 +4,7 @@
 
 #include <kernels/cpu/gemm_tile.h>
 #include <kernels/cpu/scratch.h>
+#include <kernels/cpu/transpose-inl.h>
 
 // The sums must live in registers, which -O2 alone does not see.
 #ifndef GRADUS_UNROLL
@@ -15,8 +16,8 @@ namespace gradus::inline v0::kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// kRows x (kVectors full vectors, the last one masked where kMasked) of c. Scalars of `a` are broadcast, so its strides
-/// do not matter.
+/// kRows x (kVectors full vectors, the last one masked where kMasked) of c. Scalars of `a` are broadcast, so its
+/// strides do not matter.
 template <int kRows, int kVectors, bool kMasked, class D, class T = hn::TFromD<D>>
 HWY_INLINE void tile(D d, const TileProduct<T>& p, int64_t i, int64_t j, const T* b, int64_t b_row, size_t last) {
   const size_t lanes = hn::Lanes(d);
@@ -97,62 +98,12 @@ void with_rows(const TileProduct<T>& p, const T* b, int64_t b_row) {
   }
 }
 
-#if HWY_TARGET != HWY_SCALAR
-/// Block i (128 bits) of the result comes from from + i * step.
-template <class D, class T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> load_blocks(D d, const T* from, int64_t step) {
-  if constexpr (hn::MaxLanes(D()) * sizeof(T) == 16) {
-    (void)step;
-    return hn::LoadU(d, from);
-  } else {
-    const hn::Half<D> half;
-    const int64_t blocks = static_cast<int64_t>(hn::MaxLanes(half) * sizeof(T) / 16);
-    return hn::Combine(d, load_blocks(half, from + blocks * step, step), load_blocks(half, from, step));
-  }
-}
-
-/// Transposes a strip: to[q * to_row + j] = from[j * step + q] for one vector of j and all q < k. f32 only.
-template <class D>
-HWY_INLINE void transpose_strip(D d, const float* from, int64_t step, int64_t k, float* to, int64_t to_row) {
-  const hn::Repartition<double, D> dd;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t q = 0;
-  for (; q + 4 <= k; q += 4) {
-    const auto r0 = load_blocks(d, from + q, 4 * step), r1 = load_blocks(d, from + step + q, 4 * step);
-    const auto r2 = load_blocks(d, from + 2 * step + q, 4 * step), r3 = load_blocks(d, from + 3 * step + q, 4 * step);
-    const auto low01 = hn::BitCast(dd, hn::InterleaveLower(d, r0, r1));
-    const auto high01 = hn::BitCast(dd, hn::InterleaveUpper(d, r0, r1));
-    const auto low23 = hn::BitCast(dd, hn::InterleaveLower(d, r2, r3));
-    const auto high23 = hn::BitCast(dd, hn::InterleaveUpper(d, r2, r3));
-    float* out = to + q * to_row;
-    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dd, low01, low23)), d, out);
-    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dd, low01, low23)), d, out + to_row);
-    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dd, high01, high23)), d, out + 2 * to_row);
-    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dd, high01, high23)), d, out + 3 * to_row);
-  }
-  for (; q < k; ++q) {
-    for (int64_t j = 0; j < lanes; ++j) to[q * to_row + j] = from[j * step + q];
-  }
-}
-#endif
-
 /// to[q * to_row + j] = b(q, j).
 template <class T>
 void pack(const TileProduct<T>& p, T* to, int64_t to_row) {
-  int64_t j = 0;
-#if HWY_TARGET != HWY_SCALAR
-  if constexpr (sizeof(T) == 4) {
-    if (p.b_row == 1) {
-      const hn::ScalableTag<T> d;
-      const hn::CappedTag<T, 16 / sizeof(T)> d128;
-      const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-      for (; j + lanes <= p.n; j += lanes) transpose_strip(d, p.b + j * p.b_column, p.b_column, p.k, to + j, to_row);
-      for (; j + 4 <= p.n; j += 4) transpose_strip(d128, p.b + j * p.b_column, p.b_column, p.k, to + j, to_row);
-    }
-  }
-#endif
-  for (; j < p.n; ++j) {
-    for (int64_t q = 0; q < p.k; ++q) to[q * to_row + j] = p.b[q * p.b_row + j * p.b_column];
+  if (p.b_row == 1) return transpose_block(p.b, p.b_column, p.n, p.k, to, to_row);
+  for (int64_t q = 0; q < p.k; ++q) {
+    for (int64_t j = 0; j < p.n; ++j) to[q * to_row + j] = p.b[q * p.b_row + j * p.b_column];
   }
 }
 
@@ -170,8 +121,12 @@ void product(const TileProduct<T>& p) {
     with_rows<T>(p, packed.data(), p.n);
   }
 }
-void product_f32(const TileProduct<float>& p) { product(p); }
-void product_f64(const TileProduct<double>& p) { product(p); }
+void product_f32(const TileProduct<float>& p) {
+  product(p);
+}
+void product_f64(const TileProduct<double>& p) {
+  product(p);
+}
 
 /// kRows dot products at once, so that x is loaded once for all; two sums per row hide the latency.
 template <int kRows, class T>
@@ -215,8 +170,12 @@ void all_dots(const RowDots<T>& p) {
   for (; i + 4 <= p.m; i += 4) dots<4>(p, i);
   for (; i < p.m; ++i) dots<1>(p, i);
 }
-void dots_f32(const RowDots<float>& p) { all_dots(p); }
-void dots_f64(const RowDots<double>& p) { all_dots(p); }
+void dots_f32(const RowDots<float>& p) {
+  all_dots(p);
+}
+void dots_f64(const RowDots<double>& p) {
+  all_dots(p);
+}
 
 }  // namespace gradus::inline v0::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -227,9 +186,17 @@ HWY_EXPORT(product_f32);
 HWY_EXPORT(product_f64);
 HWY_EXPORT(dots_f32);
 HWY_EXPORT(dots_f64);
-void tile_product(const TileProduct<float>& p) { HWY_DYNAMIC_DISPATCH(product_f32)(p); }
-void tile_product(const TileProduct<double>& p) { HWY_DYNAMIC_DISPATCH(product_f64)(p); }
-void row_dots(const RowDots<float>& p) { HWY_DYNAMIC_DISPATCH(dots_f32)(p); }
-void row_dots(const RowDots<double>& p) { HWY_DYNAMIC_DISPATCH(dots_f64)(p); }
+void tile_product(const TileProduct<float>& p) {
+  HWY_DYNAMIC_DISPATCH(product_f32)(p);
+}
+void tile_product(const TileProduct<double>& p) {
+  HWY_DYNAMIC_DISPATCH(product_f64)(p);
+}
+void row_dots(const RowDots<float>& p) {
+  HWY_DYNAMIC_DISPATCH(dots_f32)(p);
+}
+void row_dots(const RowDots<double>& p) {
+  HWY_DYNAMIC_DISPATCH(dots_f64)(p);
+}
 }  // namespace gradus::inline v0::kernels
 #endif

@@ -23,7 +23,8 @@ struct TileProduct {
 void tile_product(const TileProduct<float>& p);
 void tile_product(const TileProduct<double>& p);
 
-/// c[i * c_stride] = beta c + alpha (rows[i] . x) + (bias ? bias[i * bias_stride] : 0), for m rows of k contiguous values.
+/// c[i * c_stride] = beta c + alpha (rows[i] . x) + (bias ? bias[i * bias_stride] : 0), for m rows of k contiguous
+/// values.
 template <class T>
 struct RowDots {
   int64_t m, k;

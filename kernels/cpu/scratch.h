@@ -23,7 +23,9 @@ class Scratch {
     nbytes_ = nbytes;
   }
   template <class T>
-  T* as() const { return static_cast<T*>(data_); }
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
   size_t nbytes() const { return nbytes_; }
 
  private:

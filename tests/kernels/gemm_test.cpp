@@ -1,5 +1,5 @@
-// Matrix products of every dtype, layout and shape class against plain loops. Operands are small integers, so every type
-// but the 16-bit floats must give the exact result, and those the exact result rounded once.
+// Matrix products of every dtype, layout and shape class against plain loops. Operands are small integers, so every
+// type but the 16-bit floats must give the exact result, and those the exact result rounded once.
 #include <kernels/gemm.h>
 
 #include <cmath>
@@ -32,18 +32,34 @@ Matrix matrix(int64_t batch, int64_t rows, int64_t columns, Layout layout) {
 
 template <class T>
 T value(size_t i, int salt) {
-  return static_cast<T>(static_cast<float>(static_cast<int>((i * 7 + static_cast<size_t>(salt) * 5) % 9)) - (salt == 9 ? 0 : 4));
+  return static_cast<T>(static_cast<float>(static_cast<int>((i * 7 + static_cast<size_t>(salt) * 5) % 9)) -
+                        (salt == 9 ? 0 : 4));
 }
 template <>
-complex<float> value(size_t i, int salt) { return {value<float>(i, salt), value<float>(i, salt + 1)}; }
+complex<float> value(size_t i, int salt) {
+  return {value<float>(i, salt), value<float>(i, salt + 1)};
+}
 template <>
-complex<double> value(size_t i, int salt) { return {value<double>(i, salt), value<double>(i, salt + 1)}; }
+complex<double> value(size_t i, int salt) {
+  return {value<double>(i, salt), value<double>(i, salt + 1)};
+}
 
 template <class T>
-struct Wide { using type = double; };
-template <> struct Wide<complex<float>> { using type = complex<double>; };
-template <> struct Wide<complex<double>> { using type = complex<double>; };
-template <> struct Wide<int64_t> { using type = int64_t; };
+struct Wide {
+  using type = double;
+};
+template <>
+struct Wide<complex<float>> {
+  using type = complex<double>;
+};
+template <>
+struct Wide<complex<double>> {
+  using type = complex<double>;
+};
+template <>
+struct Wide<int64_t> {
+  using type = int64_t;
+};
 
 template <class W, class T>
 W widen(T v) {
@@ -55,7 +71,8 @@ W widen(T v) {
 }
 
 template <class T>
-void check(int64_t batch, int64_t m, int64_t n, int64_t k, Layout la, Layout lb, Layout lc, int alpha, int beta, bool with_bias) {
+void check(int64_t batch, int64_t m, int64_t n, int64_t k, Layout la, Layout lb, Layout lc, int alpha, int beta,
+           bool with_bias) {
   using W = typename Wide<T>::type;
   const Matrix a = matrix(batch, m, k, la), b = matrix(batch, k, n, lb), c = matrix(batch, m, n, lc);
   std::vector<T> xa(a.extent), xb(b.extent), xc(c.extent), bias(static_cast<size_t>(2 * n + 1));
@@ -93,21 +110,23 @@ void check(int64_t batch, int64_t m, int64_t n, int64_t k, Layout la, Layout lb,
   gemm(DeviceType::CPU, View{xc.data(), c.sizes.data(), c.strides.data(), ndim, kType},
        ConstView{xa.data(), a.sizes.data(), a.strides.data(), ndim, kType},
        ConstView{xb.data(), b.sizes.data(), b.strides.data(), ndim, kType},
-       with_bias ? ConstView{bias.data(), &c.sizes[static_cast<size_t>(ndim - 1)], &bias_stride, 1, kType} : ConstView{nullptr, nullptr, nullptr, 0, kType},
+       with_bias ? ConstView{bias.data(), &c.sizes[static_cast<size_t>(ndim - 1)], &bias_stride, 1, kType}
+                 : ConstView{nullptr, nullptr, nullptr, 0, kType},
        Scalar(alpha), Scalar(beta));
   for (size_t i = 0; i < xc.size(); ++i) {
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
       ASSERT_EQ(static_cast<float>(xc[i]), static_cast<float>(want[i])) << m << 'x' << n << 'x' << k << " at " << i;
     } else {
-      ASSERT_TRUE(xc[i] == want[i]) << m << 'x' << n << 'x' << k << " layouts " << int(la) << int(lb) << int(lc) << " alpha " << alpha
-                                    << " beta " << beta << " bias " << with_bias << " at " << i;
+      ASSERT_TRUE(xc[i] == want[i]) << m << 'x' << n << 'x' << k << " layouts " << int(la) << int(lb) << int(lc)
+                                    << " alpha " << alpha << " beta " << beta << " bias " << with_bias << " at " << i;
     }
   }
 }
 
 template <class T>
 class Gemm : public ::testing::Test {};
-using Types = ::testing::Types<float, double, Half, BFloat16, complex<float>, complex<double>, uint8_t, int8_t, int16_t, int32_t, int64_t>;
+using Types = ::testing::Types<float, double, Half, BFloat16, complex<float>, complex<double>, uint8_t, int8_t, int16_t,
+                               int32_t, int64_t>;
 TYPED_TEST_SUITE(Gemm, Types);
 
 constexpr Layout kLayouts[] = {Layout::kRows, Layout::kColumns, Layout::kSpread, Layout::kRepeated};
@@ -119,8 +138,9 @@ TYPED_TEST(Gemm, ShapesAndLayouts) {
   }
   // 8-bit results must fit, for the reference does not wrap: k small.
   const bool narrow = sizeof(TypeParam) == 1;
-  const int64_t shapes[][3] = {{0, 3, 2}, {3, 0, 2}, {3, 4, 0}, {1, 1, 1}, {1, 7, 5}, {7, 1, 5}, {5, 3, 1}, {8, 8, 8}, {3, 5, 7},
-                               {32, 16, 32}, {31, 33, 17}, {15, 47, 9}, {9, 20, 4}, {2, 65, 3}, {1, 40, 33}, {37, 1, 70}};
+  const int64_t shapes[][3] = {{0, 3, 2},  {3, 0, 2},  {3, 4, 0},   {1, 1, 1},    {1, 7, 5},    {7, 1, 5},
+                               {5, 3, 1},  {8, 8, 8},  {3, 5, 7},   {32, 16, 32}, {31, 33, 17}, {15, 47, 9},
+                               {9, 20, 4}, {2, 65, 3}, {1, 40, 33}, {37, 1, 70}};
   for (const auto& s : shapes) {
     for (Layout la : kLayouts) {
       for (Layout lb : kLayouts) {
@@ -162,8 +182,8 @@ TEST(GemmIntegers, Wrap) {
   const int64_t size[] = {1, 1}, stride[] = {1, 1};
   const uint8_t a = 200, b = 3;
   uint8_t c = 7;
-  gemm(DeviceType::CPU, View{&c, size, stride, 2, kByte}, ConstView{&a, size, stride, 2, kByte}, ConstView{&b, size, stride, 2, kByte},
-       ConstView{nullptr, nullptr, nullptr, 0, kByte}, Scalar(1), Scalar(1));
+  gemm(DeviceType::CPU, View{&c, size, stride, 2, kByte}, ConstView{&a, size, stride, 2, kByte},
+       ConstView{&b, size, stride, 2, kByte}, ConstView{nullptr, nullptr, nullptr, 0, kByte}, Scalar(1), Scalar(1));
   EXPECT_EQ(c, static_cast<uint8_t>(607));
 }
 
@@ -172,8 +192,9 @@ TEST(GemmDenormals, AreFlushedInsideOnly) {
   const volatile float tiny = 1e-40f;
   const float a = tiny, b = 2.0f;
   float c = 1.0f;
-  gemm(DeviceType::CPU, View{&c, size, stride, 2, kFloat}, ConstView{&a, size, stride, 2, kFloat}, ConstView{&b, size, stride, 2, kFloat},
-       ConstView{nullptr, nullptr, nullptr, 0, kFloat}, Scalar(1.0), Scalar(0.0));
+  gemm(DeviceType::CPU, View{&c, size, stride, 2, kFloat}, ConstView{&a, size, stride, 2, kFloat},
+       ConstView{&b, size, stride, 2, kFloat}, ConstView{nullptr, nullptr, nullptr, 0, kFloat}, Scalar(1.0),
+       Scalar(0.0));
   EXPECT_TRUE(std::fpclassify(tiny * 2.0f) == FP_SUBNORMAL);
 }
 

@@ -20,8 +20,8 @@ namespace {
 
 // The Fortran interface, which every BLAS has; arrays are column-major.
 template <class T>
-using GemmFn = void (*)(const char* ta, const char* tb, const int* m, const int* n, const int* k, const T* alpha, const T* a,
-                        const int* lda, const T* b, const int* ldb, const T* beta, T* c, const int* ldc);
+using GemmFn = void (*)(const char* ta, const char* tb, const int* m, const int* n, const int* k, const T* alpha,
+                        const T* a, const int* lda, const T* b, const int* ldb, const T* beta, T* c, const int* ldc);
 
 struct Library {
   void* handle = nullptr;
@@ -47,8 +47,8 @@ Fn find(void* handle, const char* name) {
 #define GRADUS_BLAS_DIRECTORY "/usr/lib/openblas-openmp/"
 #endif
 
-// The OpenMP build first: it knows when it is called from one of our threads, and then starts none of its own. The plain
-// soname is the pthread build by default.
+// The OpenMP build first: it knows when it is called from one of our threads, and then starts none of its own. The
+// plain soname is the pthread build by default.
 constexpr std::array<const char*, 4> kCandidates = {GRADUS_BLAS_DIRECTORY "libopenblas.so.0", "libopenblas.so.0",
                                                     "libopenblas.so", "libblas.so.3"};
 
@@ -153,7 +153,8 @@ bool product_is_right(GemmFn<T> gemm, char ta, char tb, int m, int n, int k) {
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i < m; ++i) {
       T sum = T(0);
-      for (int p = 0; p < k; ++p) sum += a[ta == 'N' ? i + p * lda : p + i * lda] * b[tb == 'N' ? p + j * ldb : j + p * ldb];
+      for (int p = 0; p < k; ++p)
+        sum += a[ta == 'N' ? i + p * lda : p + i * lda] * b[tb == 'N' ? p + j * ldb : j + p * ldb];
       want[i + j * ldc] = want[i + j * ldc] * T(2) + sum;
     }
   }
@@ -182,8 +183,8 @@ bool self_test(const Library& l) {
   return products_are_right(l.s) && products_are_right(l.d) && products_are_right(l.c) && products_are_right(l.z);
 }
 
-/// Opens `path`; where the library takes this CPU for an older one, opens it again with the right core, and keeps that if
-/// it passes the self-test.
+/// Opens `path`; where the library takes this CPU for an older one, opens it again with the right core, and keeps that
+/// if it passes the self-test.
 Library load(const char* path) {
   Library l = open_library(path);
   if (!l) {
@@ -231,9 +232,15 @@ void call(GemmFn<T> gemm, Transpose ta, Transpose tb, int64_t m, int64_t n, int6
 
 }  // namespace
 
-bool available() { return static_cast<bool>(library()); }
-const char* description() { return library().description.c_str(); }
-void* symbol(const char* name) { return library().handle ? dlsym(library().handle, name) : nullptr; }
+bool available() {
+  return static_cast<bool>(library());
+}
+const char* description() {
+  return library().description.c_str();
+}
+void* symbol(const char* name) {
+  return library().handle ? dlsym(library().handle, name) : nullptr;
+}
 
 void gemm(Transpose ta, Transpose tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda,
           const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
