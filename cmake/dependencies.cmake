@@ -20,4 +20,4 @@ find_path(GRADUS_ZLIB_INCLUDE zlib.h)
 find_library(GRADUS_ZLIB_LIBRARY z)
 gradus_need("zlib" "zlib1g-dev" "${GRADUS_ZLIB_LIBRARY}")
 
-set(gradus_private_libraries OpenMP::OpenMP_CXX Threads::Threads ${GRADUS_HWY_LIBRARY} ${GRADUS_ZLIB_LIBRARY} ${CMAKE_DL_LIBS})
+set(gradus_private_libraries OpenMP::OpenMP_CXX Threads::Threads ${GRADUS_HWY_LIBRARY} ${GRADUS_DNNL_LIBRARY} ${GRADUS_ZLIB_LIBRARY} ${CMAKE_DL_LIBS})
