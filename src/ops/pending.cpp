@@ -1,5 +1,6 @@
 // Weak stand-ins for operators that are not written yet; a real definition replaces its own. Temporary.
 // clang-format off
+#include <gradus/core/indexing.h>
 #include "ops/surface/generated/ops_activation.h"
 #include "ops/surface/generated/ops_comparison.h"
 #include "ops/surface/generated/ops_copy.h"
@@ -213,20 +214,27 @@ namespace gradus::inline v0::ops {
 [[gnu::weak]] Tensor randperm(const Dest&, int64_t, const TensorOptions&) { missing("randperm"); }
 [[gnu::weak]] Tensor randperm(const Dest&, int64_t, const std::optional<Generator>&, const TensorOptions&) { missing("randperm"); }
 [[gnu::weak]] Tensor normal(const Dest&, double, double, IntArrayRef, const std::optional<Generator>&, const TensorOptions&) { missing("normal"); }
-[[gnu::weak]] Tensor normal(const Dest&, double, const Tensor&, const std::optional<Generator>&) { missing("normal"); }
 [[gnu::weak]] Tensor normal(const Dest&, const Tensor&, double, const std::optional<Generator>&) { missing("normal"); }
+[[gnu::weak]] Tensor normal(const Dest&, double, const Tensor&, const std::optional<Generator>&) { missing("normal"); }
 [[gnu::weak]] Tensor normal(const Dest&, const Tensor&, const Tensor&, const std::optional<Generator>&) { missing("normal"); }
-[[gnu::weak]] void normal_(const Tensor&, double, double, const std::optional<Generator>&) { missing("normal_"); }
+[[gnu::weak]] Tensor normal_functional(const Tensor&, double, double, const std::optional<Generator>&) { missing("normal_functional"); }
 [[gnu::weak]] void uniform_(const Tensor&, double, double, const std::optional<Generator>&) { missing("uniform_"); }
+[[gnu::weak]] void normal_(const Tensor&, double, double, const std::optional<Generator>&) { missing("normal_"); }
+[[gnu::weak]] void log_normal_(const Tensor&, double, double, const std::optional<Generator>&) { missing("log_normal_"); }
+[[gnu::weak]] void cauchy_(const Tensor&, double, double, const std::optional<Generator>&) { missing("cauchy_"); }
+[[gnu::weak]] void exponential_(const Tensor&, double, const std::optional<Generator>&) { missing("exponential_"); }
+[[gnu::weak]] void geometric_(const Tensor&, double, const std::optional<Generator>&) { missing("geometric_"); }
+[[gnu::weak]] void random_(const Tensor&, const std::optional<Generator>&) { missing("random_"); }
+[[gnu::weak]] void random_(const Tensor&, int64_t, std::optional<int64_t>, const std::optional<Generator>&) { missing("random_"); }
+[[gnu::weak]] void random_(const Tensor&, int64_t, const std::optional<Generator>&) { missing("random_"); }
 [[gnu::weak]] Tensor bernoulli(const Dest&, const Tensor&, const std::optional<Generator>&) { missing("bernoulli"); }
 [[gnu::weak]] Tensor bernoulli(const Tensor&, double, const std::optional<Generator>&) { missing("bernoulli"); }
 [[gnu::weak]] void bernoulli_(const Tensor&, double, const std::optional<Generator>&) { missing("bernoulli_"); }
 [[gnu::weak]] void bernoulli_(const Tensor&, const Tensor&, const std::optional<Generator>&) { missing("bernoulli_"); }
-[[gnu::weak]] void exponential_(const Tensor&, double, const std::optional<Generator>&) { missing("exponential_"); }
-[[gnu::weak]] void random_(const Tensor&, const std::optional<Generator>&) { missing("random_"); }
-[[gnu::weak]] void random_(const Tensor&, int64_t, std::optional<int64_t>, const std::optional<Generator>&) { missing("random_"); }
-[[gnu::weak]] void random_(const Tensor&, int64_t, const std::optional<Generator>&) { missing("random_"); }
 [[gnu::weak]] Tensor dropout(const Dest&, const Tensor&, double, bool) { missing("dropout"); }
+[[gnu::weak]] Tensor feature_dropout(const Dest&, const Tensor&, double, bool) { missing("feature_dropout"); }
+[[gnu::weak]] Tensor alpha_dropout(const Dest&, const Tensor&, double, bool) { missing("alpha_dropout"); }
+[[gnu::weak]] Tensor feature_alpha_dropout(const Dest&, const Tensor&, double, bool) { missing("feature_alpha_dropout"); }
 [[gnu::weak]] std::tuple<Tensor, Tensor> native_dropout(const Tensor&, double, std::optional<bool>) { missing("native_dropout"); }
 [[gnu::weak]] Tensor native_dropout_backward(const Tensor&, const Tensor&, double) { missing("native_dropout_backward"); }
 [[gnu::weak]] Tensor sum(const Tensor&, std::optional<ScalarType>) { missing("sum"); }
@@ -312,3 +320,32 @@ namespace gradus::inline v0::ops {
 [[gnu::weak]] Tensor slice_backward(const Tensor&, IntArrayRef, int64_t, int64_t, int64_t, int64_t) { missing("slice_backward"); }
 
 }  // namespace gradus::inline v0::ops
+
+// Methods of Tensor that are written by hand over operators.
+namespace gradus::inline v0 {
+using ops::missing;
+[[gnu::weak]] Tensor& Tensor::operator=(const Tensor&) && { missing("operator="); }
+[[gnu::weak]] Tensor& Tensor::operator=(Tensor&&) && { missing("operator="); }
+[[gnu::weak]] Tensor& Tensor::operator=(const Scalar&) && { missing("operator="); }
+[[gnu::weak]] Scalar Tensor::item() const { missing("item"); }
+[[gnu::weak]] Tensor Tensor::operator[](int64_t) const { missing("operator[]"); }
+[[gnu::weak]] Tensor Tensor::operator[](const Scalar&) const { missing("operator[]"); }
+[[gnu::weak]] Tensor Tensor::operator[](const Tensor&) const { missing("operator[]"); }
+[[gnu::weak]] Tensor Tensor::index(std::initializer_list<indexing::TensorIndex>) const { missing("index"); }
+[[gnu::weak]] Tensor Tensor::index(ArrayRef<indexing::TensorIndex>) const { missing("index"); }
+[[gnu::weak]] Tensor& Tensor::index_put_(std::initializer_list<indexing::TensorIndex>, const Tensor&) const { missing("index_put_"); }
+[[gnu::weak]] Tensor& Tensor::index_put_(std::initializer_list<indexing::TensorIndex>, const Scalar&) const { missing("index_put_"); }
+[[gnu::weak]] Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex>, const Tensor&) const { missing("index_put_"); }
+[[gnu::weak]] Tensor& Tensor::index_put_(ArrayRef<indexing::TensorIndex>, const Scalar&) const { missing("index_put_"); }
+[[gnu::weak]] Tensor Tensor::operator-() const { missing("operator-"); }
+[[gnu::weak]] Tensor Tensor::operator~() const { missing("operator~"); }
+[[gnu::weak]] Tensor& Tensor::operator+=(const Tensor&) const { missing("operator+="); }
+[[gnu::weak]] Tensor& Tensor::operator+=(const Scalar&) const { missing("operator+="); }
+[[gnu::weak]] Tensor& Tensor::operator-=(const Tensor&) const { missing("operator-="); }
+[[gnu::weak]] Tensor& Tensor::operator-=(const Scalar&) const { missing("operator-="); }
+[[gnu::weak]] Tensor& Tensor::operator*=(const Tensor&) const { missing("operator*="); }
+[[gnu::weak]] Tensor& Tensor::operator*=(const Scalar&) const { missing("operator*="); }
+[[gnu::weak]] Tensor& Tensor::operator/=(const Tensor&) const { missing("operator/="); }
+[[gnu::weak]] Tensor& Tensor::operator/=(const Scalar&) const { missing("operator/="); }
+[[gnu::weak]] std::ostream& operator<<(std::ostream&, const Tensor&) { missing("operator<<"); }
+}  // namespace gradus::inline v0
