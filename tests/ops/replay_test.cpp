@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -329,6 +331,26 @@ void replay_family(const std::string& path, const OutForms& outs, Report& report
     }
     report.end_call();
   }
+}
+
+Tensor of(std::vector<double> values) {
+  const Tensor t = make_tensor({static_cast<int64_t>(values.size())}, gradus::kDouble);
+  std::copy(values.begin(), values.end(), t.data_ptr<double>());
+  return t;
+}
+
+TEST(Replay, NoticesWhatDiffers) {
+  const double nan = std::nan("");
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(difference(of({1, nan, infinity}), of({1, nan, infinity}), {}), "");
+  EXPECT_NE(difference(of({nan}), of({1}), {1, 1}), "");
+  EXPECT_NE(difference(of({1}), of({nan}), {1, 1}), "");
+  EXPECT_NE(difference(of({-infinity}), of({infinity}), {1, 1}), "");
+  EXPECT_NE(difference(of({1e300}), of({infinity}), {1, 1}), "");
+  EXPECT_NE(difference(of({1.1}), of({1}), {0.05, 0}), "");
+  EXPECT_EQ(difference(of({1.1}), of({1}), {0.05, 0.06}), "");
+  EXPECT_NE(difference(of({1, 1}), of({1}), {1, 1}), "");
+  EXPECT_NE(difference(of({1}), make_tensor({1}, gradus::kFloat), {1, 1}), "");
 }
 
 TEST(Replay, AnswersAsPyTorch) {
