@@ -3,6 +3,10 @@
 #include <cstring>
 #include <random>
 
+#include <gradus/core/tensor.h>
+
+#include "make_tensor.h"
+
 namespace gradus::inline v0 {
 
 namespace {
@@ -40,6 +44,20 @@ uint64_t GeneratorImpl::seed() {
 GeneratorImpl& Generator::impl() const {
   GRADUS_CHECK(impl_ != nullptr, "Generator: it is undefined; make one with make_generator(seed)");
   return *impl_;
+}
+
+Tensor Generator::get_state() const {
+  const std::vector<uint8_t> bytes = state();
+  Tensor result = core::empty({static_cast<int64_t>(bytes.size())}, kByte, kCPU);
+  std::memcpy(result.data_ptr(), bytes.data(), bytes.size());
+  return result;
+}
+
+void Generator::set_state(const Tensor& bytes) {
+  GRADUS_CHECK_AS(TypeError, bytes.scalar_type() == kByte && bytes.is_cpu() && bytes.is_contiguous(),
+                  "Generator::set_state: the state is a tensor of ", bytes.scalar_type(), " on ", bytes.device(),
+                  "; expected contiguous bytes on the cpu");
+  impl().set_state(bytes.data_ptr<uint8_t>(), static_cast<size_t>(bytes.numel()));
 }
 
 CPUGeneratorImpl::CPUGeneratorImpl(uint64_t seed) : GeneratorImpl(DeviceType::CPU), engine_(seed) {}

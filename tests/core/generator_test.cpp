@@ -1,5 +1,6 @@
 // The generator's numbers and states against PyTorch's, its handles, the thread's default one.
 #include <gradus/core/cpu_generator.h>
+#include <gradus/core/tensor.h>
 
 #include <thread>
 
@@ -80,6 +81,24 @@ TEST(Generator, RefusesWhatIsNoState) {
     EXPECT_STREQ(e.what(), "Generator::set_state: 3 bytes were given; a CPU generator's state has 5056");
   }
   EXPECT_EQ(g.state(), good);
+}
+
+TEST(Generator, StateAsATensor) {
+  Generator g = make_generator(1), other = make_generator(2);
+  impl(g).random();
+  const Tensor bytes = g.get_state();
+  EXPECT_EQ(bytes.scalar_type(), kByte);
+  EXPECT_EQ(bytes.numel(), 5056);
+  other.set_state(bytes);
+  EXPECT_EQ(other.state(), g.state());
+  EXPECT_EQ(other.get_state().data_ptr<uint8_t>()[8], bytes.data_ptr<uint8_t>()[8]);
+}
+
+TEST(Generator, ImplementationsAreFoundByKind) {
+  const Generator g = make_generator(1);
+  EXPECT_EQ(check_generator<CPUGeneratorImpl>(g), &impl(g));
+  EXPECT_EQ(get_generator_or_default<CPUGeneratorImpl>(std::nullopt, g), &impl(g));
+  EXPECT_THROW(check_generator<CPUGeneratorImpl>(std::nullopt), Error);
 }
 
 TEST(Generator, HandlesShareAndClonesDoNot) {

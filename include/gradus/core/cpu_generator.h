@@ -82,5 +82,19 @@ class GRADUS_API CPUGeneratorImpl final : public GeneratorImpl {
   std::optional<double> next_double_normal_sample_;
 };
 
+/// The implementation behind `generator`, which must be of kind T's.
+template <class T>
+T* check_generator(const std::optional<Generator>& generator) {
+  GRADUS_CHECK(generator && generator->defined(), "check_generator: no generator was given; expected a defined one");
+  GRADUS_CHECK(generator->device().type() == T::device_type(), "check_generator: the generator is on ",
+               generator->device(), "; expected one on ", Device(T::device_type()));
+  return generator->template get<T>();
+}
+/// The same, of `otherwise` where none is given.
+template <class T>
+T* get_generator_or_default(const std::optional<Generator>& generator, const Generator& otherwise) {
+  return check_generator<T>(generator && generator->defined() ? generator : std::optional<Generator>(otherwise));
+}
+
 }  // namespace v0
 }  // namespace gradus

@@ -12,6 +12,8 @@
 namespace gradus {
 inline namespace v0 {
 
+class Tensor;
+
 /// A stream of random numbers on one device. One CPU kind exists (CPUGeneratorImpl); a backend may bring its own.
 /// No member function locks: who shares a generator between threads holds `mutex_`, as every operator does.
 class GRADUS_API GeneratorImpl {
@@ -62,6 +64,9 @@ class GRADUS_API Generator {
   std::vector<uint8_t> state() const { return impl().state(); }
   /// Takes bytes of state() or of PyTorch's get_state(). Throws Error if they are not such.
   void set_state(const std::vector<uint8_t>& bytes) { impl().set_state(bytes.data(), bytes.size()); }
+  /// The same as a tensor of bytes.
+  Tensor get_state() const;
+  void set_state(const Tensor& bytes);
   /// A generator of its own at the same position.
   Generator clone() const { return Generator(impl().clone()); }
   Device device() const { return impl().device(); }
