@@ -32,6 +32,14 @@ extern KernelTable<void(const View& out, uint64_t range, int64_t base, Generator
 extern KernelTable<void(const View& out, GeneratorImpl& generator)> integer_all_fill;
 /// Integers from 0 to the type's greatest, for floats to the greatest up to which all integers exist.
 extern KernelTable<void(const View& out, GeneratorImpl& generator)> integer_type_fill;
+/// What was wrong with a row of weights.
+enum class WeightError : uint8_t { kNone, kNegative, kNotFinite, kZeroSum };
+/// Rows of `weights` (2-d, contiguous float type) as probabilities; each row of `out` (int64, contiguous) gets draws
+/// with replacement of its column numbers.
+extern KernelTable<WeightError(const View& out, const ConstView& weights, GeneratorImpl& generator)> multinomial_draw;
+/// The same without replacement: the columns with the greatest weight / exponential, in descending order. `exponential`
+/// has weights' shape and is overwritten.
+extern KernelTable<WeightError(const View& out, const ConstView& weights, const View& exponential)> multinomial_pick;
 /// A permutation of 0 .. n - 1 into a vector of n: every real type but bool.
 extern KernelTable<void(const View& out, GeneratorImpl& generator)> permutation_fill;
 

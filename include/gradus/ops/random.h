@@ -150,6 +150,14 @@ GRADUS_API Tensor& bernoulli_outf(const Tensor& self, const std::optional<Genera
 /// 1 with probability p, else 0, with self's shape and dtype.
 GRADUS_API Tensor bernoulli(const Tensor& self, double p, const std::optional<Generator>& generator = std::nullopt);
 
+/// Column numbers drawn from each row of weights in self (1 or 2 dimensions), num_samples a row.
+GRADUS_API Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement = false,
+                              const std::optional<Generator>& generator = std::nullopt);
+GRADUS_API Tensor& multinomial_out(Tensor& out, const Tensor& self, int64_t num_samples, bool replacement = false,
+                                   const std::optional<Generator>& generator = std::nullopt);
+GRADUS_API Tensor& multinomial_outf(const Tensor& self, int64_t num_samples, bool replacement,
+                                    const std::optional<Generator>& generator, Tensor& out);
+
 /// Zeroes elements with probability p and divides the others by 1 - p; when not training, input itself.
 GRADUS_API Tensor dropout(const Tensor& input, double p, bool train);
 GRADUS_API Tensor& dropout_(Tensor& self, double p, bool train);

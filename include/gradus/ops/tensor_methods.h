@@ -209,6 +209,8 @@
   Tensor bernoulli(double p, const std::optional<Generator>& generator = std::nullopt) const;
   Tensor& bernoulli_(double p = 0.5, const std::optional<Generator>& generator = std::nullopt) const;
   Tensor& bernoulli_(const Tensor& p, const std::optional<Generator>& generator = std::nullopt) const;
+  Tensor multinomial(int64_t num_samples, bool replacement = false,
+                     const std::optional<Generator>& generator = std::nullopt) const;
 
   // reduction
   Tensor sum(std::optional<ScalarType> dtype = std::nullopt) const;

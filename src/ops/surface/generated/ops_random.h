@@ -98,6 +98,9 @@ Tensor bernoulli(const Tensor& self, double p, const std::optional<Generator>& g
 void bernoulli_(const Tensor& self, double p, const std::optional<Generator>& generator);
 // bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
 void bernoulli_(const Tensor& self, const Tensor& p, const std::optional<Generator>& generator);
+// multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor
+Tensor multinomial(const Dest& dest, const Tensor& self, int64_t num_samples, bool replacement,
+                   const std::optional<Generator>& generator);
 // dropout(Tensor input, float p, bool train) -> Tensor
 Tensor dropout(const Dest& dest, const Tensor& input, double p, bool train);
 // feature_dropout(Tensor input, float p, bool train) -> Tensor

@@ -766,6 +766,34 @@ const Operator op_bernoulli__Tensor::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kInplace | Operator::kRandom, 0};
 
+struct op_multinomial {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t num_samples, bool replacement,
+                                            const std::optional<Generator>& generator) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, num_samples, replacement, generator);
+    return ops::multinomial(ops::Dest(), self, num_samples, replacement, generator);
+  }
+};
+const Operator op_multinomial::op = {
+    "aten::multinomial", "",
+    "multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kRandom, 0};
+
+struct op_multinomial_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t num_samples, bool replacement,
+                                          const std::optional<Generator>& generator, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, num_samples, replacement, generator, out);
+    ops::multinomial(ops::Dest::out(out), self, num_samples, replacement, generator);
+  }
+};
+const Operator op_multinomial_out::op = {
+    "aten::multinomial", "out",
+    "multinomial.out(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kRandom, 1};
+
 struct op_dropout {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& input, double p, bool train) {
@@ -951,6 +979,8 @@ const Operator* const kOperators[] = {
     &op_bernoulli_p::op,
     &op_bernoulli__float::op,
     &op_bernoulli__Tensor::op,
+    &op_multinomial::op,
+    &op_multinomial_out::op,
     &op_dropout::op,
     &op_dropout_::op,
     &op_feature_dropout::op,
@@ -1264,6 +1294,24 @@ Tensor& Tensor::bernoulli_(double p, const std::optional<Generator>& generator) 
 Tensor& Tensor::bernoulli_(const Tensor& p, const std::optional<Generator>& generator) const {
   surface::op_bernoulli__Tensor::call(*this, p, generator);
   return const_cast<Tensor&>(*this);
+}
+
+Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement,
+                   const std::optional<Generator>& generator) {
+  return surface::op_multinomial::call(self, num_samples, replacement, generator);
+}
+Tensor Tensor::multinomial(int64_t num_samples, bool replacement, const std::optional<Generator>& generator) const {
+  return surface::op_multinomial::call(*this, num_samples, replacement, generator);
+}
+Tensor& multinomial_out(Tensor& out, const Tensor& self, int64_t num_samples, bool replacement,
+                        const std::optional<Generator>& generator) {
+  surface::op_multinomial_out::call(self, num_samples, replacement, generator, out);
+  return out;
+}
+Tensor& multinomial_outf(const Tensor& self, int64_t num_samples, bool replacement,
+                         const std::optional<Generator>& generator, Tensor& out) {
+  surface::op_multinomial_out::call(self, num_samples, replacement, generator, out);
+  return out;
 }
 
 Tensor dropout(const Tensor& input, double p, bool train) { return surface::op_dropout::call(input, p, train); }
