@@ -15,7 +15,7 @@ namespace {
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-/// The running sums of n weights, scaled to end at 1. As PyTorch, in the weights' type.
+/// The running sums of n weights, scaled to end at 1.
 template <class T>
 WeightError accumulate(const T* weights, Wide<T>* sums, int64_t n) {
   Wide<T> sum = 0;
@@ -24,10 +24,10 @@ WeightError accumulate(const T* weights, Wide<T>* sums, int64_t n) {
     if (!(w >= 0)) return WeightError::kNegative;
     if (!std::isfinite(w)) return WeightError::kNotFinite;
     sum += w;
-    sums[i] = static_cast<T>(sum);
+    sums[i] = sum;
   }
   if (!(sum > 0)) return WeightError::kZeroSum;
-  for (int64_t i = 0; i < n; ++i) sums[i] = static_cast<T>(sums[i] / sum);
+  for (int64_t i = 0; i < n; ++i) sums[i] /= sum;
   sums[n - 1] = 1;
   return WeightError::kNone;
 }

@@ -4,12 +4,17 @@
 
 #include "ops/surface/generated/ops_random.h"
 
-#include "../core/dest.h"
+#include "pointwise_plan.h"
 #include "random_source.h"
 
 namespace gradus::inline v0::ops {
 
 namespace {
+
+/// The elements behind each other, without history.
+Tensor dense(const Tensor& t) {
+  return t.is_contiguous() ? t : copy_into(core::empty(t.sizes(), t.scalar_type(), t.device()), t);
+}
 
 void check_weights(kernels::WeightError error) {
   static constexpr const char* kTexts[] = {"", "there is one below zero (or NaN)", "there is an infinite one",
@@ -37,7 +42,7 @@ Tensor multinomial(const Dest& dest, const Tensor& self, int64_t num_samples, bo
   const bool direct = !dest.is_out() || dest.target().is_contiguous();
   Tensor out = (direct ? dest : Dest()).result("multinomial", sizes, kLong, self.device());
   if (!out.is_meta() && out.numel() != 0) {
-    const Tensor weights = self.detach().contiguous();
+    const Tensor weights = dense(self);
     const int64_t shape[] = {rows, n}, strides[] = {n, 1};
     const int64_t out_shape[] = {rows, num_samples}, out_strides[] = {num_samples, 1};
     const kernels::ConstView in(weights.data_ptr(), shape, strides, 2, t);
@@ -51,7 +56,7 @@ Tensor multinomial(const Dest& dest, const Tensor& self, int64_t num_samples, bo
       draw_into("multinomial", drawn, generator, [](Device device, const kernels::View& view, GeneratorImpl& g) {
         kernels::exponential_fill(device, view, 1, g);
       });
-      drawn = drawn.contiguous();
+      drawn = dense(drawn);
       check_weights(
           kernels::multinomial_pick(self.device(), result, in, kernels::View{drawn.data_ptr(), shape, strides, 2, t}));
     }
