@@ -5,8 +5,10 @@
 #include <gradus/autograd/function.h>
 #include <gradus/autograd/gradcheck.h>
 #include <gradus/core/allocator.h>
+#include <gradus/core/from_data.h>
 #include <gradus/core/indexing.h>
 #include <gradus/core/parallel.h>
+#include <gradus/cuda/cuda.h>
 #include <gradus/data/data.h>
 #include <gradus/nn/nn.h>
 #include <gradus/ops/ops.h>

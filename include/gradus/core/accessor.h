@@ -44,5 +44,40 @@ class TensorAccessor<T, 1> {
   const int64_t* strides_;
 };
 
+/// An accessor that owns its sizes and strides, with indices of type I: libtorch's packed accessor.
+template <class T, size_t N, class I = int64_t>
+class PackedTensorAccessor {
+ public:
+  PackedTensorAccessor(T* data, const int64_t* sizes, const int64_t* strides) : data_(data) {
+    for (size_t i = 0; i < N; ++i) {
+      sizes_[i] = sizes[i];
+      strides_[i] = strides[i];
+    }
+  }
+  I size(int64_t i) const { return static_cast<I>(sizes_[i]); }
+  I stride(int64_t i) const { return static_cast<I>(strides_[i]); }
+  T* data() const { return data_; }
+  decltype(auto) operator[](int64_t i) const { return TensorAccessor<T, N>(data_, sizes_, strides_)[i]; }
+
+ private:
+  T* data_;
+  int64_t sizes_[N];
+  int64_t strides_[N];
+};
+template <class T, size_t N>
+using PackedTensorAccessor64 = PackedTensorAccessor<T, N, int64_t>;
+template <class T, size_t N>
+using PackedTensorAccessor32 = PackedTensorAccessor<T, N, int32_t>;
+
+/// What libtorch's packed accessors can say of their pointer; it makes no difference here.
+template <class T>
+struct DefaultPtrTraits {
+  using PtrType = T*;
+};
+template <class T>
+struct RestrictPtrTraits {
+  using PtrType = T*;
+};
+
 }  // namespace v0
 }  // namespace gradus

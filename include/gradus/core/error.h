@@ -15,6 +15,8 @@ inline namespace v0 {
 class GRADUS_API Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}
+  /// libtorch's form; Gradus glues no backtrace to a message.
+  Error(const std::string& message, const std::string& /*backtrace*/) : Error(message) {}
   ~Error() override;
   /// The message, as libtorch spells it.
   const char* what_without_backtrace() const noexcept { return what(); }

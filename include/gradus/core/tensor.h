@@ -63,6 +63,22 @@ class GRADUS_API Tensor : public TensorBase {
   template <class T, size_t N>
   TensorAccessor<T, N> accessor() && = delete;  // it would outlive the tensor
 
+  template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits>
+  PackedTensorAccessor64<T, N> packed_accessor64() const& {
+    GRADUS_CHECK(dim() == static_cast<int64_t>(N), "packed_accessor64: the tensor has ", dim(), " dimensions; asked for ", N);
+    return PackedTensorAccessor64<T, N>(data_ptr<T>(), sizes().data(), strides().data());
+  }
+  template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits>
+  PackedTensorAccessor32<T, N> packed_accessor32() const& {
+    GRADUS_CHECK(dim() == static_cast<int64_t>(N), "packed_accessor32: the tensor has ", dim(), " dimensions; asked for ", N);
+    GRADUS_CHECK(numel() <= INT32_MAX, "packed_accessor32: the tensor has ", numel(), " elements; expected at most ", INT32_MAX);
+    return PackedTensorAccessor32<T, N>(data_ptr<T>(), sizes().data(), strides().data());
+  }
+  template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits>
+  PackedTensorAccessor64<T, N> packed_accessor64() && = delete;  // it would outlive the tensor
+  template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits>
+  PackedTensorAccessor32<T, N> packed_accessor32() && = delete;
+
   // --- indexing ---
   /// x[i]: a view without the first dimension. Throws IndexError.
   Tensor operator[](int64_t index) const;

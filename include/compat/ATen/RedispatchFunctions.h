@@ -1,0 +1,1 @@
+#error "Gradus: <ATen/RedispatchFunctions.h>: an internal header of libtorch's that Gradus has no part for; include <torch/torch.h> for the public API"

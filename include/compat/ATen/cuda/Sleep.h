@@ -1,0 +1,1 @@
+#error "Gradus: <ATen/cuda/Sleep.h>: this release of Gradus runs on the CPU; include <torch/torch.h> and ask torch::cuda::is_available()"

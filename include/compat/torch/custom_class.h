@@ -1,0 +1,1 @@
+#error "Gradus: <torch/custom_class.h>: this part of libtorch is not in Gradus yet; include <torch/torch.h> for what is"

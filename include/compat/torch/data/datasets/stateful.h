@@ -1,0 +1,1 @@
+#error "Gradus: <torch/data/datasets/stateful.h>: this part of libtorch is not in Gradus yet; include <torch/torch.h> for what is"

@@ -1,0 +1,1 @@
+#error "Gradus: <torch/nn/modules/padding.h>: this part of libtorch is not in Gradus yet; include <torch/torch.h> for what is"

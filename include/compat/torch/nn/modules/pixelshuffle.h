@@ -1,0 +1,1 @@
+#error "Gradus: <torch/nn/modules/pixelshuffle.h>: this part of libtorch is not in Gradus yet; include <torch/torch.h> for what is"

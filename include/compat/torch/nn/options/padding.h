@@ -1,0 +1,1 @@
+#error "Gradus: <torch/nn/options/padding.h>: this part of libtorch is not in Gradus yet; include <torch/torch.h> for what is"
