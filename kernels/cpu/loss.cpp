@@ -1,0 +1,128 @@
+#include <kernels/loss.h>
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include <kernels/parallel.h>
+#include <kernels/visit.h>
+
+namespace gradus::inline v0::kernels {
+
+namespace {
+
+template <class T>
+using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+int64_t index_at(const ConstView& target, int64_t i) {
+  switch (target.dtype) {
+    case ScalarType::Long:
+      return target.as<int64_t>()[i];
+    case ScalarType::Int:
+      return target.as<int32_t>()[i];
+    case ScalarType::Byte:
+      return target.as<uint8_t>()[i];
+    default:
+      unsupported_dtype(target.dtype);
+  }
+}
+
+struct Extent {
+  int64_t batch, classes, spatial = 1;
+  explicit Extent(const ConstView& v) : batch(v.sizes[0]), classes(v.sizes[1]) {
+    for (int i = 2; i < v.ndim; ++i) spatial *= v.sizes[i];
+  }
+  int64_t targets() const { return batch * spatial; }
+  /// Of class `c` for target i.
+  int64_t at(int64_t i, int64_t c) const { return (i / spatial * classes + c) * spatial + i % spatial; }
+};
+
+BadIndex first_bad(const ConstView& target, int64_t n, int64_t classes, int64_t ignore) {
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t c = index_at(target, i);
+    if (c != ignore && (c < 0 || c >= classes)) return {i, c};
+  }
+  return {};
+}
+
+template <class T>
+void forward(View output, View total_weight, const ConstView& input, const ConstView& target, const ConstView& weight,
+             Reduction reduction, int64_t ignore) {
+  using W = Wide<T>;
+  const Extent e(input);
+  const T *x = input.as<T>(), *w = weight.as<T>();
+  const auto weight_of = [&](int64_t c) { return w ? static_cast<W>(w[c]) : W(1); };
+  if (reduction == Reduction::None) {
+    T* out = output.as<T>();
+    parallel_for(0, e.targets(), 16384, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t c = index_at(target, i);
+        out[i] = c == ignore ? T(0) : static_cast<T>(-weight_of(c) * static_cast<W>(x[e.at(i, c)]));
+      }
+    });
+    *total_weight.as<T>() = T(0);
+    return;
+  }
+  // Blocks of 256, then their sums: no long chain of roundings, and the same result whatever the threads.
+  W loss = 0, total = 0;
+  for (int64_t begin = 0; begin < e.targets(); begin += 256) {
+    W part = 0, part_weight = 0;
+    for (int64_t i = begin; i < std::min(e.targets(), begin + 256); ++i) {
+      const int64_t c = index_at(target, i);
+      if (c == ignore) continue;
+      part -= weight_of(c) * static_cast<W>(x[e.at(i, c)]);
+      part_weight += weight_of(c);
+    }
+    loss += part, total += part_weight;
+  }
+  *output.as<T>() = static_cast<T>(reduction == Reduction::Mean ? loss / total : loss);
+  *total_weight.as<T>() = static_cast<T>(total);
+}
+
+template <class T>
+void backward(View grad_input, const ConstView& grad_output, const ConstView& target, const ConstView& weight,
+              const ConstView& total_weight, Reduction reduction, int64_t ignore) {
+  using W = Wide<T>;
+  const Extent e(grad_input);
+  T* out = grad_input.as<T>();
+  const T *g = grad_output.as<T>(), *w = weight.as<T>();
+  W scale = 1;
+  if (reduction != Reduction::None) scale = static_cast<W>(*g);
+  if (reduction == Reduction::Mean) scale /= static_cast<W>(*total_weight.as<T>());
+  const int64_t block = e.classes * e.spatial;
+  parallel_for(0, e.batch, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, block)), [&](int64_t begin, int64_t end) {
+    std::memset(static_cast<void*>(out + begin * block), 0, static_cast<size_t>((end - begin) * block) * sizeof(T));
+    for (int64_t i = begin * e.spatial; i < end * e.spatial; ++i) {
+      const int64_t c = index_at(target, i);
+      if (c == ignore) continue;
+      const W each = reduction == Reduction::None ? static_cast<W>(g[i]) : scale;
+      out[e.at(i, c)] = static_cast<T>(-(w ? static_cast<W>(w[c]) : W(1)) * each);
+    }
+  });
+}
+
+BadIndex forward_cpu(View output, View total_weight, ConstView input, ConstView target, ConstView weight,
+                     Reduction reduction, int64_t ignore_index) {
+  const Extent e(input);
+  const BadIndex bad = first_bad(target, e.targets(), e.classes, ignore_index);
+  if (bad.found()) return bad;
+  visit_floating(input.dtype,
+                 [&]<class T>() { forward<T>(output, total_weight, input, target, weight, reduction, ignore_index); });
+  return bad;
+}
+
+void backward_cpu(View grad_input, ConstView grad_output, ConstView target, ConstView weight, ConstView total_weight,
+                  Reduction reduction, int64_t ignore_index) {
+  visit_floating(grad_input.dtype, [&]<class T>() {
+    backward<T>(grad_input, grad_output, target, weight, total_weight, reduction, ignore_index);
+  });
+}
+
+}  // namespace
+
+constinit KernelTable<BadIndex(View, View, ConstView, ConstView, ConstView, Reduction, int64_t)> nll_loss_forward(
+    "nll_loss", &forward_cpu);
+constinit KernelTable<void(View, ConstView, ConstView, ConstView, ConstView, Reduction, int64_t)> nll_loss_backward(
+    "nll_loss_backward", &backward_cpu);
+
+}  // namespace gradus::inline v0::kernels
