@@ -58,6 +58,48 @@ void mul_kernel(const Loop& l) {
   });
 }
 
+// NaN where either is: the comparison is false for a NaN b, and a NaN a is kept by the second test.
+template <class T>
+inline T larger(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a != a || a > b ? a : b;
+  return a > b ? a : b;
+}
+template <class T>
+inline T smaller(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a != a || a < b ? a : b;
+  return a < b ? a : b;
+}
+
+void maximum_kernel(const Loop& l) {
+  visit_all(l.dtype, [&]<class T>() {
+    using C = Compute<T>;
+    binary<T, T, T>(l, [](C a, C b) { return larger(a, b); });
+  });
+}
+void minimum_kernel(const Loop& l) {
+  visit_all(l.dtype, [&]<class T>() {
+    using C = Compute<T>;
+    binary<T, T, T>(l, [](C a, C b) { return smaller(a, b); });
+  });
+}
+
+// Bits are bits: only the width matters. A bool is one byte of 0 or 1.
+template <class F>
+void bitwise(const Loop& l, F f) {
+  visit_width(element_size(l.dtype), [&]<class T>() {
+    if constexpr (std::is_integral_v<T>) binary<T, T, T>(l, f);
+  });
+}
+void bitwise_and_kernel(const Loop& l) {
+  bitwise(l, [](auto a, auto b) { return a & b; });
+}
+void bitwise_or_kernel(const Loop& l) {
+  bitwise(l, [](auto a, auto b) { return a | b; });
+}
+void bitwise_xor_kernel(const Loop& l) {
+  bitwise(l, [](auto a, auto b) { return a ^ b; });
+}
+
 void div_kernel(const Loop& l) {
   visit_floating(l.dtype, [&]<class T>() {
     using C = Compute<T>;
@@ -71,11 +113,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace gradus::inline v0::kernels {
 HWY_EXPORT(add_kernel);
-HWY_EXPORT(mul_kernel);
-HWY_EXPORT(div_kernel);
-
 constinit ScaledTable add{"add", [](const Loop& l, const Scalar& alpha) { HWY_DYNAMIC_DISPATCH(add_kernel)(l, alpha); }};
-constinit BinaryTable mul{"mul", [](const Loop& l) { HWY_DYNAMIC_DISPATCH(mul_kernel)(l); }};
-constinit BinaryTable div{"div", [](const Loop& l) { HWY_DYNAMIC_DISPATCH(div_kernel)(l); }};
+
+#define GRADUS_EXPORT_BINARY(name) \
+  HWY_EXPORT(name##_kernel);       \
+  constinit BinaryTable name{#name, [](const Loop& l) { HWY_DYNAMIC_DISPATCH(name##_kernel)(l); }};
+GRADUS_EXPORT_BINARY(mul)
+GRADUS_EXPORT_BINARY(div)
+GRADUS_EXPORT_BINARY(maximum)
+GRADUS_EXPORT_BINARY(minimum)
+GRADUS_EXPORT_BINARY(bitwise_and)
+GRADUS_EXPORT_BINARY(bitwise_or)
+GRADUS_EXPORT_BINARY(bitwise_xor)
+#undef GRADUS_EXPORT_BINARY
 }  // namespace gradus::inline v0::kernels
 #endif

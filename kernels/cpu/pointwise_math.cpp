@@ -1,6 +1,8 @@
 // Mathematical functions of one operand, on vectors (math-inl.h).
 #include <kernels/pointwise.h>
 
+#include <cmath>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/pointwise_math.cpp"
 #include "kernels/cpu/simd.h"
@@ -18,11 +20,26 @@ namespace gradus::inline v0::kernels::HWY_NAMESPACE {
     });                                                                                              \
   }
 GRADUS_VECTOR_KERNEL(exp, 4, math::exp(d, x))
+GRADUS_VECTOR_KERNEL(expm1, 4, math::expm1(d, x))
 GRADUS_VECTOR_KERNEL(log, 4, math::log(d, x))
+GRADUS_VECTOR_KERNEL(log2, 4, math::log2(d, x))
+GRADUS_VECTOR_KERNEL(log10, 4, math::log10(d, x))
+GRADUS_VECTOR_KERNEL(log1p, 4, math::log1p(d, x))
+GRADUS_VECTOR_KERNEL(sqrt, 2, ((void)d, hn::Sqrt(x)))
+GRADUS_VECTOR_KERNEL(rsqrt, 3, hn::Div(hn::Set(d, hn::TFromD<decltype(d)>(1)), hn::Sqrt(x)))
+GRADUS_VECTOR_KERNEL(sin, 4, math::sin(d, x))
+GRADUS_VECTOR_KERNEL(cos, 4, math::cos(d, x))
 GRADUS_VECTOR_KERNEL(tanh, 6, math::tanh(d, x))
 GRADUS_VECTOR_KERNEL(sigmoid, 6, math::sigmoid(d, x))
-GRADUS_VECTOR_KERNEL(sqrt, 2, ((void)d, hn::Sqrt(x)))
+GRADUS_VECTOR_KERNEL(erf, 6, math::erf(d, x))
+GRADUS_VECTOR_KERNEL(silu, 6, math::silu(d, x))
+GRADUS_VECTOR_KERNEL(gelu_erf, 8, math::gelu_erf(d, x))
+GRADUS_VECTOR_KERNEL(gelu_tanh, 8, math::gelu_tanh(d, x))
 #undef GRADUS_VECTOR_KERNEL
+
+void tan_kernel(const Loop& l) {
+  visit_floating(l.dtype, [&]<class T>() { unary<T, T>(l, [](Compute<T> x) { return std::tan(x); }, 32); });
+}
 
 }  // namespace gradus::inline v0::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -33,10 +50,22 @@ namespace gradus::inline v0::kernels {
   HWY_EXPORT(name##_kernel);      \
   constinit UnaryTable name{#name, [](const Loop& l) { HWY_DYNAMIC_DISPATCH(name##_kernel)(l); }};
 GRADUS_EXPORT_UNARY(exp)
+GRADUS_EXPORT_UNARY(expm1)
 GRADUS_EXPORT_UNARY(log)
+GRADUS_EXPORT_UNARY(log2)
+GRADUS_EXPORT_UNARY(log10)
+GRADUS_EXPORT_UNARY(log1p)
+GRADUS_EXPORT_UNARY(sqrt)
+GRADUS_EXPORT_UNARY(rsqrt)
+GRADUS_EXPORT_UNARY(sin)
+GRADUS_EXPORT_UNARY(cos)
+GRADUS_EXPORT_UNARY(tan)
 GRADUS_EXPORT_UNARY(tanh)
 GRADUS_EXPORT_UNARY(sigmoid)
-GRADUS_EXPORT_UNARY(sqrt)
+GRADUS_EXPORT_UNARY(erf)
+GRADUS_EXPORT_UNARY(silu)
+GRADUS_EXPORT_UNARY(gelu_erf)
+GRADUS_EXPORT_UNARY(gelu_tanh)
 #undef GRADUS_EXPORT_UNARY
 }  // namespace gradus::inline v0::kernels
 #endif

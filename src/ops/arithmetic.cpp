@@ -1,4 +1,5 @@
-// add, sub, mul, div: the pattern that elementwise operators follow.
+// add, sub, mul, div, bits: the pattern that elementwise operators follow.
+#include <gradus/ops/ops.h>
 #include <kernels/pointwise.h>
 
 #include "ops/surface/generated/ops_pointwise.h"
@@ -112,5 +113,38 @@ Tensor div(const Dest& dest, const Tensor& self, const Scalar& other) {
   if (r) r.node("DivBackward1", out, [other](const GradIn& g, GradOut& d) { d[0] = g[0].div(other); });
   return out;
 }
+
+Tensor rsub(const Tensor& self, const Tensor& other, const Scalar& alpha) { return gradus::sub(other, self, alpha); }
+
+Tensor rsub(const Tensor& self, const Scalar& other, const Scalar& alpha) {
+  auto r = recording(self);
+  check_sub(self.scalar_type(), other.type());
+  Pointwise p(Dest(), "rsub", Promote::kArithmetic, other, self);
+  check_alpha("rsub", p.dtype(), alpha);
+  kernels::add(p.device(), p.loop(), -alpha);
+  Tensor out = p.finish();
+  if (r) r.node("RsubBackward1", out, [alpha](const GradIn& g, GradOut& d) { d[0] = g[0].mul(-alpha); });
+  return out;
+}
+
+namespace {
+
+Tensor bits(const Dest& dest, const char* op, const UnaryTable& kernel, Operand self, Operand other) {
+  Pointwise p(dest, op, Promote::kArithmetic, self, other);
+  GRADUS_CHECK_AS(TypeError, is_integral(p.dtype(), true), op, ": the operands make ", p.dtype(), "; expected integers or bool");
+  kernel(p.device(), p.loop());
+  return p.finish();
+}
+
+}  // namespace
+
+#define GRADUS_BITWISE(op)                                                                                                              \
+  Tensor op(const Dest& dest, const Tensor& self, const Tensor& other) { return bits(dest, #op, kernels::op, self, other); }            \
+  Tensor op(const Dest& dest, const Tensor& self, const Scalar& other) { return bits(dest, #op, kernels::op, self, other); }            \
+  Tensor op(const Scalar& self, const Tensor& other) { return bits(Dest(), #op, kernels::op, self, other); }
+GRADUS_BITWISE(bitwise_and)
+GRADUS_BITWISE(bitwise_or)
+GRADUS_BITWISE(bitwise_xor)
+#undef GRADUS_BITWISE
 
 }  // namespace gradus::inline v0::ops

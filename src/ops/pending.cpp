@@ -22,6 +22,7 @@ namespace gradus::inline v0::ops {
 [[gnu::weak]] Tensor leaky_relu(const Dest&, const Tensor&, const Scalar&) { missing("leaky_relu"); }
 [[gnu::weak]] Tensor gelu(const Dest&, const Tensor&, std::string_view) { missing("gelu"); }
 [[gnu::weak]] Tensor silu(const Dest&, const Tensor&) { missing("silu"); }
+[[gnu::weak]] Tensor hardtanh(const Dest&, const Tensor&, const Scalar&, const Scalar&) { missing("hardtanh"); }
 [[gnu::weak]] Tensor threshold(const Dest&, const Tensor&, const Scalar&, const Scalar&) { missing("threshold"); }
 [[gnu::weak]] Tensor softmax(const Dest&, const Tensor&, int64_t, std::optional<ScalarType>) { missing("softmax"); }
 [[gnu::weak]] Tensor log_softmax(const Dest&, const Tensor&, int64_t, std::optional<ScalarType>) { missing("log_softmax"); }
@@ -143,6 +144,8 @@ namespace gradus::inline v0::ops {
 [[gnu::weak]] Tensor neg(const Dest&, const Tensor&) { missing("neg"); }
 [[gnu::weak]] Tensor exp(const Dest&, const Tensor&) { missing("exp"); }
 [[gnu::weak]] Tensor log(const Dest&, const Tensor&) { missing("log"); }
+[[gnu::weak]] Tensor log2(const Dest&, const Tensor&) { missing("log2"); }
+[[gnu::weak]] Tensor log10(const Dest&, const Tensor&) { missing("log10"); }
 [[gnu::weak]] Tensor log1p(const Dest&, const Tensor&) { missing("log1p"); }
 [[gnu::weak]] Tensor expm1(const Dest&, const Tensor&) { missing("expm1"); }
 [[gnu::weak]] Tensor sqrt(const Dest&, const Tensor&) { missing("sqrt"); }
@@ -152,6 +155,7 @@ namespace gradus::inline v0::ops {
 [[gnu::weak]] Tensor erf(const Dest&, const Tensor&) { missing("erf"); }
 [[gnu::weak]] Tensor sin(const Dest&, const Tensor&) { missing("sin"); }
 [[gnu::weak]] Tensor cos(const Dest&, const Tensor&) { missing("cos"); }
+[[gnu::weak]] Tensor tan(const Dest&, const Tensor&) { missing("tan"); }
 [[gnu::weak]] Tensor tanh(const Dest&, const Tensor&) { missing("tanh"); }
 [[gnu::weak]] Tensor sigmoid(const Dest&, const Tensor&) { missing("sigmoid"); }
 [[gnu::weak]] Tensor sign(const Dest&, const Tensor&) { missing("sign"); }
@@ -175,6 +179,13 @@ namespace gradus::inline v0::ops {
 [[gnu::weak]] Tensor pow(const Dest&, const Scalar&, const Tensor&) { missing("pow"); }
 [[gnu::weak]] Tensor pow(const Dest&, const Tensor&, const Scalar&) { missing("pow"); }
 [[gnu::weak]] Tensor pow(const Dest&, const Tensor&, const Tensor&) { missing("pow"); }
+[[gnu::weak]] Tensor floor_divide(const Dest&, const Tensor&, const Tensor&) { missing("floor_divide"); }
+[[gnu::weak]] Tensor floor_divide(const Dest&, const Tensor&, const Scalar&) { missing("floor_divide"); }
+[[gnu::weak]] Tensor remainder(const Dest&, const Tensor&, const Scalar&) { missing("remainder"); }
+[[gnu::weak]] Tensor remainder(const Scalar&, const Tensor&) { missing("remainder"); }
+[[gnu::weak]] Tensor remainder(const Dest&, const Tensor&, const Tensor&) { missing("remainder"); }
+[[gnu::weak]] Tensor fmod(const Dest&, const Tensor&, const Scalar&) { missing("fmod"); }
+[[gnu::weak]] Tensor fmod(const Dest&, const Tensor&, const Tensor&) { missing("fmod"); }
 [[gnu::weak]] Tensor clamp(const Dest&, const Tensor&, const std::optional<Scalar>&, const std::optional<Scalar>&) { missing("clamp"); }
 [[gnu::weak]] Tensor clamp(const Dest&, const Tensor&, const Tensor&, const Tensor&) { missing("clamp"); }
 [[gnu::weak]] Tensor clamp_min(const Dest&, const Tensor&, const Scalar&) { missing("clamp_min"); }
@@ -193,6 +204,15 @@ namespace gradus::inline v0::ops {
 [[gnu::weak]] Tensor where(const Tensor&, const Scalar&, const Tensor&) { missing("where"); }
 [[gnu::weak]] Tensor where(const Dest&, const Tensor&, const Tensor&, const Tensor&) { missing("where"); }
 [[gnu::weak]] Tensor bitwise_not(const Dest&, const Tensor&) { missing("bitwise_not"); }
+[[gnu::weak]] Tensor bitwise_and(const Dest&, const Tensor&, const Scalar&) { missing("bitwise_and"); }
+[[gnu::weak]] Tensor bitwise_and(const Scalar&, const Tensor&) { missing("bitwise_and"); }
+[[gnu::weak]] Tensor bitwise_and(const Dest&, const Tensor&, const Tensor&) { missing("bitwise_and"); }
+[[gnu::weak]] Tensor bitwise_or(const Dest&, const Tensor&, const Scalar&) { missing("bitwise_or"); }
+[[gnu::weak]] Tensor bitwise_or(const Scalar&, const Tensor&) { missing("bitwise_or"); }
+[[gnu::weak]] Tensor bitwise_or(const Dest&, const Tensor&, const Tensor&) { missing("bitwise_or"); }
+[[gnu::weak]] Tensor bitwise_xor(const Dest&, const Tensor&, const Scalar&) { missing("bitwise_xor"); }
+[[gnu::weak]] Tensor bitwise_xor(const Scalar&, const Tensor&) { missing("bitwise_xor"); }
+[[gnu::weak]] Tensor bitwise_xor(const Dest&, const Tensor&, const Tensor&) { missing("bitwise_xor"); }
 [[gnu::weak]] Tensor rand(const Dest&, IntArrayRef, const TensorOptions&) { missing("rand"); }
 [[gnu::weak]] Tensor rand(const Dest&, IntArrayRef, const std::optional<Generator>&, const TensorOptions&) { missing("rand"); }
 [[gnu::weak]] Tensor rand_like(const Tensor&, const TensorOptions&, std::optional<MemoryFormat>) { missing("rand_like"); }
@@ -231,6 +251,7 @@ namespace gradus::inline v0::ops {
 [[gnu::weak]] Tensor bernoulli(const Tensor&, double, const std::optional<Generator>&) { missing("bernoulli"); }
 [[gnu::weak]] void bernoulli_(const Tensor&, double, const std::optional<Generator>&) { missing("bernoulli_"); }
 [[gnu::weak]] void bernoulli_(const Tensor&, const Tensor&, const std::optional<Generator>&) { missing("bernoulli_"); }
+[[gnu::weak]] Tensor multinomial(const Dest&, const Tensor&, int64_t, bool, const std::optional<Generator>&) { missing("multinomial"); }
 [[gnu::weak]] Tensor dropout(const Dest&, const Tensor&, double, bool) { missing("dropout"); }
 [[gnu::weak]] Tensor feature_dropout(const Dest&, const Tensor&, double, bool) { missing("feature_dropout"); }
 [[gnu::weak]] Tensor alpha_dropout(const Dest&, const Tensor&, double, bool) { missing("alpha_dropout"); }
@@ -252,6 +273,9 @@ namespace gradus::inline v0::ops {
 [[gnu::weak]] std::tuple<Tensor, Tensor> var_mean(const Tensor&, bool) { missing("var_mean"); }
 [[gnu::weak]] std::tuple<Tensor, Tensor> var_mean(const Tensor&, OptionalIntArrayRef, const std::optional<Scalar>&, bool) { missing("var_mean"); }
 [[gnu::weak]] std::tuple<Tensor, Tensor> var_mean(const Tensor&, OptionalIntArrayRef, bool, bool) { missing("var_mean"); }
+[[gnu::weak]] std::tuple<Tensor, Tensor> std_mean(const Tensor&, bool) { missing("std_mean"); }
+[[gnu::weak]] std::tuple<Tensor, Tensor> std_mean(const Tensor&, OptionalIntArrayRef, const std::optional<Scalar>&, bool) { missing("std_mean"); }
+[[gnu::weak]] std::tuple<Tensor, Tensor> std_mean(const Tensor&, OptionalIntArrayRef, bool, bool) { missing("std_mean"); }
 [[gnu::weak]] Tensor norm(const Tensor&, const Scalar&) { missing("norm"); }
 [[gnu::weak]] Tensor norm(const Dest&, const Tensor&, const std::optional<Scalar>&, IntArrayRef, bool) { missing("norm"); }
 [[gnu::weak]] Tensor norm(const Dest&, const Tensor&, const std::optional<Scalar>&, IntArrayRef, bool, ScalarType) { missing("norm"); }
@@ -273,7 +297,11 @@ namespace gradus::inline v0::ops {
 [[gnu::weak]] Tensor all(const Dest&, const Tensor&) { missing("all"); }
 [[gnu::weak]] Tensor all(const Dest&, const Tensor&, int64_t, bool) { missing("all"); }
 [[gnu::weak]] Tensor all(const Dest&, const Tensor&, OptionalIntArrayRef, bool) { missing("all"); }
+[[gnu::weak]] Tensor logsumexp(const Dest&, const Tensor&, IntArrayRef, bool) { missing("logsumexp"); }
+[[gnu::weak]] Tensor cumsum(const Dest&, const Tensor&, int64_t, std::optional<ScalarType>) { missing("cumsum"); }
 [[gnu::weak]] Tensor sum_to_size(const Tensor&, IntArrayRef) { missing("sum_to_size"); }
+[[gnu::weak]] Tensor count_nonzero(const Tensor&, std::optional<int64_t>) { missing("count_nonzero"); }
+[[gnu::weak]] Tensor count_nonzero(const Tensor&, IntArrayRef) { missing("count_nonzero"); }
 [[gnu::weak]] Tensor value_selecting_reduction_backward(const Tensor&, int64_t, const Tensor&, IntArrayRef, bool) { missing("value_selecting_reduction_backward"); }
 [[gnu::weak]] Tensor view(const Tensor&, IntArrayRef) { missing("view"); }
 [[gnu::weak]] Tensor view(const Tensor&, ScalarType) { missing("view"); }

@@ -105,6 +105,11 @@ Pointwise::Pointwise(const Dest& dest, const char* op, Promote promote, Operand 
   plan(dest, op, promote, in, 3);
 }
 
+Pointwise::Pointwise(const Dest& dest, const char* op, ScalarType result, const Tensor& a, const Tensor& b, const Tensor& c) {
+  const Operand in[] = {a, b, c};
+  plan(dest, op, Promote::kNone, in, 3, result);
+}
+
 // Equal dtypes and shapes, contiguous, on the CPU; a fresh result or self in place.
 bool Pointwise::try_fast(const Dest& dest, const char* op, Promote promote, const Operand* in, int count) {
   if (dest.is_out() || !in[0].tensor || !in[0].tensor->defined()) return false;
@@ -183,7 +188,7 @@ const TensorImpl* Pointwise::cast_operand(int i, const Operand& in, ScalarType d
   return t;
 }
 
-void Pointwise::plan(const Dest& dest, const char* op, Promote promote, const Operand* in, int count) {
+void Pointwise::plan(const Dest& dest, const char* op, Promote promote, const Operand* in, int count, ScalarType given) {
   TypeState types;
   DimVector shape;
   bool shaped = false;
@@ -209,7 +214,7 @@ void Pointwise::plan(const Dest& dest, const char* op, Promote promote, const Op
     }
   }
   device_ = first ? first->device() : Device(kCPU);
-  ScalarType dtype = result_of(types);
+  ScalarType dtype = given != ScalarType::Undefined ? given : result_of(types);
   if (promote == Promote::kFloat && is_integral(dtype, true)) dtype = get_default_dtype();
   const ScalarType result = promote == Promote::kCompare ? ScalarType::Bool : dtype;
 

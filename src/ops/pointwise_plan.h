@@ -20,7 +20,7 @@ enum class Promote : uint8_t {
   kArithmetic,  // the promoted dtype
   kFloat,       // the promoted dtype, the default floating one for integers (exp, div)
   kCompare,     // computed in the promoted dtype, bool result
-  kNone,        // each operand keeps its dtype (copy, where's condition is cast by the operator)
+  kNone,        // each operand keeps its dtype (where)
 };
 
 /// An input: a tensor, or a number that weighs less in promotion.
@@ -36,6 +36,8 @@ class Pointwise {
   Pointwise(const Dest& dest, const char* op, Promote promote, Operand a);
   Pointwise(const Dest& dest, const char* op, Promote promote, Operand a, Operand b);
   Pointwise(const Dest& dest, const char* op, Promote promote, Operand a, Operand b, Operand c);
+  /// For operators that settle the result's dtype and the operands' themselves (where).
+  Pointwise(const Dest& dest, const char* op, ScalarType result, const Tensor& a, const Tensor& b, const Tensor& c);
   Pointwise(const Pointwise&) = delete;
 
   DeviceType device() const { return device_.type(); }
@@ -52,7 +54,8 @@ class Pointwise {
   friend Tensor copy_into(const Tensor& to, const Tensor& from);
   Pointwise() = default;
   bool try_fast(const Dest& dest, const char* op, Promote promote, const Operand* in, int count);
-  void plan(const Dest& dest, const char* op, Promote promote, const Operand* in, int count);
+  void plan(const Dest& dest, const char* op, Promote promote, const Operand* in, int count,
+            ScalarType result = ScalarType::Undefined);
   void build_loop(const TensorImpl* const* operands, int count, IntArrayRef shape);
   const TensorImpl* cast_operand(int i, const Operand& in, ScalarType dtype, const TensorImpl& written, const Dest& dest);
   void store_cast_back();

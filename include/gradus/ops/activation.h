@@ -31,6 +31,12 @@ GRADUS_API Tensor& silu_(Tensor& self);
 GRADUS_API Tensor& silu_out(Tensor& out, const Tensor& self);
 GRADUS_API Tensor& silu_outf(const Tensor& self, Tensor& out);
 
+/// Limits each element to the range from `min_val` to `max_val`.
+GRADUS_API Tensor hardtanh(const Tensor& self, const Scalar& min_val = -1, const Scalar& max_val = 1);
+GRADUS_API Tensor& hardtanh_(Tensor& self, const Scalar& min_val = -1, const Scalar& max_val = 1);
+GRADUS_API Tensor& hardtanh_out(Tensor& out, const Tensor& self, const Scalar& min_val = -1, const Scalar& max_val = 1);
+GRADUS_API Tensor& hardtanh_outf(const Tensor& self, const Scalar& min_val, const Scalar& max_val, Tensor& out);
+
 /// The element where it is above `threshold`, else `value`.
 GRADUS_API Tensor threshold(const Tensor& self, const Scalar& threshold, const Scalar& value);
 GRADUS_API Tensor& threshold_(Tensor& self, const Scalar& threshold, const Scalar& value);

@@ -3,6 +3,8 @@
 // Every operator as a function.
 #pragma once
 
+#include <gradus/ops/operators.h>
+
 #include <gradus/ops/activation.h>
 #include <gradus/ops/comparison.h>
 #include <gradus/ops/copy.h>

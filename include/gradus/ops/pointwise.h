@@ -33,6 +33,18 @@ GRADUS_API Tensor& log_(Tensor& self);
 GRADUS_API Tensor& log_out(Tensor& out, const Tensor& self);
 GRADUS_API Tensor& log_outf(const Tensor& self, Tensor& out);
 
+/// The logarithm to base 2.
+GRADUS_API Tensor log2(const Tensor& self);
+GRADUS_API Tensor& log2_(Tensor& self);
+GRADUS_API Tensor& log2_out(Tensor& out, const Tensor& self);
+GRADUS_API Tensor& log2_outf(const Tensor& self, Tensor& out);
+
+/// The logarithm to base 10.
+GRADUS_API Tensor log10(const Tensor& self);
+GRADUS_API Tensor& log10_(Tensor& self);
+GRADUS_API Tensor& log10_out(Tensor& out, const Tensor& self);
+GRADUS_API Tensor& log10_outf(const Tensor& self, Tensor& out);
+
 /// log(1 + x), accurate near zero.
 GRADUS_API Tensor log1p(const Tensor& self);
 GRADUS_API Tensor& log1p_(Tensor& self);
@@ -86,6 +98,12 @@ GRADUS_API Tensor cos(const Tensor& self);
 GRADUS_API Tensor& cos_(Tensor& self);
 GRADUS_API Tensor& cos_out(Tensor& out, const Tensor& self);
 GRADUS_API Tensor& cos_outf(const Tensor& self, Tensor& out);
+
+/// The tangent.
+GRADUS_API Tensor tan(const Tensor& self);
+GRADUS_API Tensor& tan_(Tensor& self);
+GRADUS_API Tensor& tan_out(Tensor& out, const Tensor& self);
+GRADUS_API Tensor& tan_outf(const Tensor& self, Tensor& out);
 
 /// The hyperbolic tangent.
 GRADUS_API Tensor tanh(const Tensor& self);
@@ -197,6 +215,37 @@ GRADUS_API Tensor pow(const Tensor& self, const Tensor& exponent);
 GRADUS_API Tensor& pow_out(Tensor& out, const Tensor& self, const Tensor& exponent);
 GRADUS_API Tensor& pow_outf(const Tensor& self, const Tensor& exponent, Tensor& out);
 
+/// Divides and rounds towards minus infinity.
+GRADUS_API Tensor floor_divide(const Tensor& self, const Tensor& other);
+GRADUS_API Tensor& floor_divide_out(Tensor& out, const Tensor& self, const Tensor& other);
+GRADUS_API Tensor& floor_divide_outf(const Tensor& self, const Tensor& other, Tensor& out);
+
+/// Divides and rounds towards minus infinity.
+GRADUS_API Tensor floor_divide(const Tensor& self, const Scalar& other);
+
+/// The remainder with the divisor's sign, as Python's %.
+GRADUS_API Tensor remainder(const Tensor& self, const Scalar& other);
+GRADUS_API Tensor& remainder_out(Tensor& out, const Tensor& self, const Scalar& other);
+GRADUS_API Tensor& remainder_outf(const Tensor& self, const Scalar& other, Tensor& out);
+
+/// The remainder with the divisor's sign, as Python's %.
+GRADUS_API Tensor remainder(const Scalar& self, const Tensor& other);
+
+/// The remainder with the divisor's sign, as Python's %.
+GRADUS_API Tensor remainder(const Tensor& self, const Tensor& other);
+GRADUS_API Tensor& remainder_out(Tensor& out, const Tensor& self, const Tensor& other);
+GRADUS_API Tensor& remainder_outf(const Tensor& self, const Tensor& other, Tensor& out);
+
+/// The remainder with the dividend's sign, as C's fmod.
+GRADUS_API Tensor fmod(const Tensor& self, const Scalar& other);
+GRADUS_API Tensor& fmod_out(Tensor& out, const Tensor& self, const Scalar& other);
+GRADUS_API Tensor& fmod_outf(const Tensor& self, const Scalar& other, Tensor& out);
+
+/// The remainder with the dividend's sign, as C's fmod.
+GRADUS_API Tensor fmod(const Tensor& self, const Tensor& other);
+GRADUS_API Tensor& fmod_out(Tensor& out, const Tensor& self, const Tensor& other);
+GRADUS_API Tensor& fmod_outf(const Tensor& self, const Tensor& other, Tensor& out);
+
 /// Limits each element to the range from `min` to `max`; either may be left out.
 GRADUS_API Tensor clamp(const Tensor& self, const std::optional<Scalar>& min,
                         const std::optional<Scalar>& max = std::nullopt);
@@ -295,6 +344,45 @@ GRADUS_API Tensor& where_outf(const Tensor& condition, const Tensor& self, const
 GRADUS_API Tensor bitwise_not(const Tensor& self);
 GRADUS_API Tensor& bitwise_not_out(Tensor& out, const Tensor& self);
 GRADUS_API Tensor& bitwise_not_outf(const Tensor& self, Tensor& out);
+
+/// The bitwise and of integers or bools.
+GRADUS_API Tensor bitwise_and(const Tensor& self, const Scalar& other);
+GRADUS_API Tensor& bitwise_and_out(Tensor& out, const Tensor& self, const Scalar& other);
+GRADUS_API Tensor& bitwise_and_outf(const Tensor& self, const Scalar& other, Tensor& out);
+
+/// The bitwise and of integers or bools.
+GRADUS_API Tensor bitwise_and(const Scalar& self, const Tensor& other);
+
+/// The bitwise and of integers or bools.
+GRADUS_API Tensor bitwise_and(const Tensor& self, const Tensor& other);
+GRADUS_API Tensor& bitwise_and_out(Tensor& out, const Tensor& self, const Tensor& other);
+GRADUS_API Tensor& bitwise_and_outf(const Tensor& self, const Tensor& other, Tensor& out);
+
+/// The bitwise or of integers or bools.
+GRADUS_API Tensor bitwise_or(const Tensor& self, const Scalar& other);
+GRADUS_API Tensor& bitwise_or_out(Tensor& out, const Tensor& self, const Scalar& other);
+GRADUS_API Tensor& bitwise_or_outf(const Tensor& self, const Scalar& other, Tensor& out);
+
+/// The bitwise or of integers or bools.
+GRADUS_API Tensor bitwise_or(const Scalar& self, const Tensor& other);
+
+/// The bitwise or of integers or bools.
+GRADUS_API Tensor bitwise_or(const Tensor& self, const Tensor& other);
+GRADUS_API Tensor& bitwise_or_out(Tensor& out, const Tensor& self, const Tensor& other);
+GRADUS_API Tensor& bitwise_or_outf(const Tensor& self, const Tensor& other, Tensor& out);
+
+/// The bitwise exclusive or of integers or bools.
+GRADUS_API Tensor bitwise_xor(const Tensor& self, const Scalar& other);
+GRADUS_API Tensor& bitwise_xor_out(Tensor& out, const Tensor& self, const Scalar& other);
+GRADUS_API Tensor& bitwise_xor_outf(const Tensor& self, const Scalar& other, Tensor& out);
+
+/// The bitwise exclusive or of integers or bools.
+GRADUS_API Tensor bitwise_xor(const Scalar& self, const Tensor& other);
+
+/// The bitwise exclusive or of integers or bools.
+GRADUS_API Tensor bitwise_xor(const Tensor& self, const Tensor& other);
+GRADUS_API Tensor& bitwise_xor_out(Tensor& out, const Tensor& self, const Tensor& other);
+GRADUS_API Tensor& bitwise_xor_outf(const Tensor& self, const Tensor& other, Tensor& out);
 
 }  // namespace v0
 }  // namespace gradus

@@ -90,6 +90,18 @@ GRADUS_API std::tuple<Tensor, Tensor> var_mean(const Tensor& self, OptionalIntAr
 GRADUS_API std::tuple<Tensor, Tensor> var_mean(const Tensor& self, OptionalIntArrayRef dim, bool unbiased,
                                                bool keepdim = false);
 
+/// Standard deviation and mean in one pass.
+GRADUS_API std::tuple<Tensor, Tensor> std_mean(const Tensor& self, bool unbiased);
+
+/// Standard deviation and mean in one pass.
+GRADUS_API std::tuple<Tensor, Tensor> std_mean(const Tensor& self, OptionalIntArrayRef dim = std::nullopt,
+                                               const std::optional<Scalar>& correction = std::nullopt,
+                                               bool keepdim = false);
+
+/// Standard deviation and mean in one pass.
+GRADUS_API std::tuple<Tensor, Tensor> std_mean(const Tensor& self, OptionalIntArrayRef dim, bool unbiased,
+                                               bool keepdim = false);
+
 /// The `p`-norm of the elements, or along `dim`.
 GRADUS_API Tensor norm(const Tensor& self, const Scalar& p = 2);
 
@@ -205,6 +217,23 @@ GRADUS_API Tensor& all_outf(const Tensor& self, int64_t dim, bool keepdim, Tenso
 GRADUS_API Tensor all(const Tensor& self, OptionalIntArrayRef dim, bool keepdim = false);
 GRADUS_API Tensor& all_out(Tensor& out, const Tensor& self, OptionalIntArrayRef dim, bool keepdim = false);
 GRADUS_API Tensor& all_outf(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, Tensor& out);
+
+/// log(sum(exp(x))) over `dim`, without overflow.
+GRADUS_API Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim = false);
+GRADUS_API Tensor& logsumexp_out(Tensor& out, const Tensor& self, IntArrayRef dim, bool keepdim = false);
+GRADUS_API Tensor& logsumexp_outf(const Tensor& self, IntArrayRef dim, bool keepdim, Tensor& out);
+
+/// The running sum along `dim`.
+GRADUS_API Tensor cumsum(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype = std::nullopt);
+GRADUS_API Tensor& cumsum_out(Tensor& out, const Tensor& self, int64_t dim,
+                              std::optional<ScalarType> dtype = std::nullopt);
+GRADUS_API Tensor& cumsum_outf(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype, Tensor& out);
+
+/// The number of elements that are not zero.
+GRADUS_API Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim = std::nullopt);
+
+/// The number of elements that are not zero.
+GRADUS_API Tensor count_nonzero(const Tensor& self, IntArrayRef dim);
 
 /// Puts the gradient of min, max or median along a dimension where the value was.
 GRADUS_API Tensor value_selecting_reduction_backward(const Tensor& grad, int64_t dim, const Tensor& indices,

@@ -109,6 +109,10 @@
   Tensor& exp_() const;
   Tensor log() const;
   Tensor& log_() const;
+  Tensor log2() const;
+  Tensor& log2_() const;
+  Tensor log10() const;
+  Tensor& log10_() const;
   Tensor log1p() const;
   Tensor& log1p_() const;
   Tensor expm1() const;
@@ -127,6 +131,8 @@
   Tensor& sin_() const;
   Tensor cos() const;
   Tensor& cos_() const;
+  Tensor tan() const;
+  Tensor& tan_() const;
   Tensor tanh() const;
   Tensor& tanh_() const;
   Tensor sigmoid() const;
@@ -167,6 +173,18 @@
   Tensor& pow_(const Scalar& exponent) const;
   Tensor pow(const Tensor& exponent) const;
   Tensor& pow_(const Tensor& exponent) const;
+  Tensor floor_divide(const Tensor& other) const;
+  Tensor& floor_divide_(const Tensor& other) const;
+  Tensor floor_divide(const Scalar& other) const;
+  Tensor& floor_divide_(const Scalar& other) const;
+  Tensor remainder(const Scalar& other) const;
+  Tensor& remainder_(const Scalar& other) const;
+  Tensor remainder(const Tensor& other) const;
+  Tensor& remainder_(const Tensor& other) const;
+  Tensor fmod(const Scalar& other) const;
+  Tensor& fmod_(const Scalar& other) const;
+  Tensor fmod(const Tensor& other) const;
+  Tensor& fmod_(const Tensor& other) const;
   Tensor clamp(const std::optional<Scalar>& min, const std::optional<Scalar>& max = std::nullopt) const;
   Tensor& clamp_(const std::optional<Scalar>& min, const std::optional<Scalar>& max = std::nullopt) const;
   Tensor clamp(const std::optional<Tensor>& min = {}, const std::optional<Tensor>& max = {}) const;
@@ -193,6 +211,18 @@
   Tensor where(const Tensor& condition, const Tensor& other) const;
   Tensor bitwise_not() const;
   Tensor& bitwise_not_() const;
+  Tensor bitwise_and(const Scalar& other) const;
+  Tensor& bitwise_and_(const Scalar& other) const;
+  Tensor bitwise_and(const Tensor& other) const;
+  Tensor& bitwise_and_(const Tensor& other) const;
+  Tensor bitwise_or(const Scalar& other) const;
+  Tensor& bitwise_or_(const Scalar& other) const;
+  Tensor bitwise_or(const Tensor& other) const;
+  Tensor& bitwise_or_(const Tensor& other) const;
+  Tensor bitwise_xor(const Scalar& other) const;
+  Tensor& bitwise_xor_(const Scalar& other) const;
+  Tensor bitwise_xor(const Tensor& other) const;
+  Tensor& bitwise_xor_(const Tensor& other) const;
 
   // random
   Tensor& uniform_(double from = 0, double to = 1, const std::optional<Generator>& generator = std::nullopt) const;
@@ -247,7 +277,12 @@
   Tensor all() const;
   Tensor all(int64_t dim, bool keepdim = false) const;
   Tensor all(OptionalIntArrayRef dim, bool keepdim = false) const;
+  Tensor logsumexp(IntArrayRef dim, bool keepdim = false) const;
+  Tensor cumsum(int64_t dim, std::optional<ScalarType> dtype = std::nullopt) const;
+  Tensor& cumsum_(int64_t dim, std::optional<ScalarType> dtype = std::nullopt) const;
   Tensor sum_to_size(IntArrayRef size) const;
+  Tensor count_nonzero(std::optional<int64_t> dim = std::nullopt) const;
+  Tensor count_nonzero(IntArrayRef dim) const;
 
   // view
   Tensor view(IntArrayRef size) const;

@@ -153,6 +153,46 @@ const Operator op_silu_out::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kOut | Operator::kPointwise, 1};
 
+struct op_hardtanh {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, min_val, max_val);
+    return ops::hardtanh(ops::Dest(), self, min_val, max_val);
+  }
+};
+const Operator op_hardtanh::op = {
+    "aten::hardtanh", "",
+    "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
+
+struct op_hardtanh_ {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, min_val, max_val);
+    ops::hardtanh(ops::Dest::inplace(self), self, min_val, max_val);
+  }
+};
+const Operator op_hardtanh_::op = {
+    "aten::hardtanh_", "",
+    "hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
+
+struct op_hardtanh_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Scalar& min_val, const Scalar& max_val,
+                                          const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, min_val, max_val, out);
+    ops::hardtanh(ops::Dest::out(out), self, min_val, max_val);
+  }
+};
+const Operator op_hardtanh_out::op = {
+    "aten::hardtanh", "out",
+    "hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
+
 struct op_threshold {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, const Scalar& threshold, const Scalar& value) {
@@ -339,6 +379,9 @@ const Operator* const kOperators[] = {
     &op_silu::op,
     &op_silu_::op,
     &op_silu_out::op,
+    &op_hardtanh::op,
+    &op_hardtanh_::op,
+    &op_hardtanh_out::op,
     &op_threshold::op,
     &op_threshold_::op,
     &op_threshold_out::op,
@@ -413,6 +456,22 @@ Tensor& silu_out(Tensor& out, const Tensor& self) {
 }
 Tensor& silu_outf(const Tensor& self, Tensor& out) {
   surface::op_silu_out::call(self, out);
+  return out;
+}
+
+Tensor hardtanh(const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
+  return surface::op_hardtanh::call(self, min_val, max_val);
+}
+Tensor& hardtanh_(Tensor& self, const Scalar& min_val, const Scalar& max_val) {
+  surface::op_hardtanh_::call(self, min_val, max_val);
+  return self;
+}
+Tensor& hardtanh_out(Tensor& out, const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
+  surface::op_hardtanh_out::call(self, min_val, max_val, out);
+  return out;
+}
+Tensor& hardtanh_outf(const Tensor& self, const Scalar& min_val, const Scalar& max_val, Tensor& out) {
+  surface::op_hardtanh_out::call(self, min_val, max_val, out);
   return out;
 }
 

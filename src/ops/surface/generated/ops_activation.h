@@ -17,6 +17,8 @@ Tensor leaky_relu(const Dest& dest, const Tensor& self, const Scalar& negative_s
 Tensor gelu(const Dest& dest, const Tensor& self, std::string_view approximate);
 // silu(Tensor self) -> Tensor
 Tensor silu(const Dest& dest, const Tensor& self);
+// hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor
+Tensor hardtanh(const Dest& dest, const Tensor& self, const Scalar& min_val, const Scalar& max_val);
 // threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor
 Tensor threshold(const Dest& dest, const Tensor& self, const Scalar& threshold, const Scalar& value);
 // softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor

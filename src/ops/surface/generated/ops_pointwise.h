@@ -17,6 +17,10 @@ Tensor neg(const Dest& dest, const Tensor& self);
 Tensor exp(const Dest& dest, const Tensor& self);
 // log(Tensor self) -> Tensor
 Tensor log(const Dest& dest, const Tensor& self);
+// log2(Tensor self) -> Tensor
+Tensor log2(const Dest& dest, const Tensor& self);
+// log10(Tensor self) -> Tensor
+Tensor log10(const Dest& dest, const Tensor& self);
 // log1p(Tensor self) -> Tensor
 Tensor log1p(const Dest& dest, const Tensor& self);
 // expm1(Tensor self) -> Tensor
@@ -35,6 +39,8 @@ Tensor erf(const Dest& dest, const Tensor& self);
 Tensor sin(const Dest& dest, const Tensor& self);
 // cos(Tensor self) -> Tensor
 Tensor cos(const Dest& dest, const Tensor& self);
+// tan(Tensor self) -> Tensor
+Tensor tan(const Dest& dest, const Tensor& self);
 // tanh(Tensor self) -> Tensor
 Tensor tanh(const Dest& dest, const Tensor& self);
 // sigmoid(Tensor self) -> Tensor
@@ -81,6 +87,20 @@ Tensor pow(const Dest& dest, const Scalar& self, const Tensor& exponent);
 Tensor pow(const Dest& dest, const Tensor& self, const Scalar& exponent);
 // pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
 Tensor pow(const Dest& dest, const Tensor& self, const Tensor& exponent);
+// floor_divide(Tensor self, Tensor other) -> Tensor
+Tensor floor_divide(const Dest& dest, const Tensor& self, const Tensor& other);
+// floor_divide.Scalar(Tensor self, Scalar other) -> Tensor
+Tensor floor_divide(const Dest& dest, const Tensor& self, const Scalar& other);
+// remainder.Scalar(Tensor self, Scalar other) -> Tensor
+Tensor remainder(const Dest& dest, const Tensor& self, const Scalar& other);
+// remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+Tensor remainder(const Scalar& self, const Tensor& other);
+// remainder.Tensor(Tensor self, Tensor other) -> Tensor
+Tensor remainder(const Dest& dest, const Tensor& self, const Tensor& other);
+// fmod.Scalar(Tensor self, Scalar other) -> Tensor
+Tensor fmod(const Dest& dest, const Tensor& self, const Scalar& other);
+// fmod.Tensor(Tensor self, Tensor other) -> Tensor
+Tensor fmod(const Dest& dest, const Tensor& self, const Tensor& other);
 // clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
 Tensor clamp(const Dest& dest, const Tensor& self, const std::optional<Scalar>& min, const std::optional<Scalar>& max);
 // clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
@@ -117,5 +137,23 @@ Tensor where(const Tensor& condition, const Scalar& self, const Tensor& other);
 Tensor where(const Dest& dest, const Tensor& condition, const Tensor& self, const Tensor& other);
 // bitwise_not(Tensor self) -> Tensor
 Tensor bitwise_not(const Dest& dest, const Tensor& self);
+// bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor
+Tensor bitwise_and(const Dest& dest, const Tensor& self, const Scalar& other);
+// bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+Tensor bitwise_and(const Scalar& self, const Tensor& other);
+// bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor
+Tensor bitwise_and(const Dest& dest, const Tensor& self, const Tensor& other);
+// bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor
+Tensor bitwise_or(const Dest& dest, const Tensor& self, const Scalar& other);
+// bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+Tensor bitwise_or(const Scalar& self, const Tensor& other);
+// bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor
+Tensor bitwise_or(const Dest& dest, const Tensor& self, const Tensor& other);
+// bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor
+Tensor bitwise_xor(const Dest& dest, const Tensor& self, const Scalar& other);
+// bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+Tensor bitwise_xor(const Scalar& self, const Tensor& other);
+// bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor
+Tensor bitwise_xor(const Dest& dest, const Tensor& self, const Tensor& other);
 
 }  // namespace gradus::inline v0::ops

@@ -44,6 +44,13 @@ std::tuple<Tensor, Tensor> var_mean(const Tensor& self, OptionalIntArrayRef dim,
                                     const std::optional<Scalar>& correction, bool keepdim);
 // var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim);
+// std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, bool unbiased);
+// std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, OptionalIntArrayRef dim,
+                                    const std::optional<Scalar>& correction, bool keepdim);
+// std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim);
 // norm.Scalar(Tensor self, Scalar p=2) -> Tensor
 Tensor norm(const Tensor& self, const Scalar& p);
 // norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
@@ -88,8 +95,16 @@ Tensor all(const Dest& dest, const Tensor& self);
 Tensor all(const Dest& dest, const Tensor& self, int64_t dim, bool keepdim);
 // all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 Tensor all(const Dest& dest, const Tensor& self, OptionalIntArrayRef dim, bool keepdim);
+// logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
+Tensor logsumexp(const Dest& dest, const Tensor& self, IntArrayRef dim, bool keepdim);
+// cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
+Tensor cumsum(const Dest& dest, const Tensor& self, int64_t dim, std::optional<ScalarType> dtype);
 // sum_to_size(Tensor self, int[] size) -> Tensor
 Tensor sum_to_size(const Tensor& self, IntArrayRef size);
+// count_nonzero(Tensor self, int? dim=None) -> Tensor
+Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim);
+// count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
+Tensor count_nonzero(const Tensor& self, IntArrayRef dim);
 // value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, int[] sizes, bool keepdim) -> Tensor
 Tensor value_selecting_reduction_backward(const Tensor& grad, int64_t dim, const Tensor& indices, IntArrayRef sizes,
                                           bool keepdim);

@@ -166,6 +166,84 @@ const Operator op_log_out::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kOut | Operator::kPointwise, 1};
 
+struct op_log2 {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self);
+    return ops::log2(ops::Dest(), self);
+  }
+};
+const Operator op_log2::op = {
+    "aten::log2", "",
+    "log2(Tensor self) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
+
+struct op_log2_ {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self);
+    ops::log2(ops::Dest::inplace(self), self);
+  }
+};
+const Operator op_log2_::op = {
+    "aten::log2_", "",
+    "log2_(Tensor(a!) self) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
+
+struct op_log2_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, out);
+    ops::log2(ops::Dest::out(out), self);
+  }
+};
+const Operator op_log2_out::op = {
+    "aten::log2", "out",
+    "log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
+
+struct op_log10 {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self);
+    return ops::log10(ops::Dest(), self);
+  }
+};
+const Operator op_log10::op = {
+    "aten::log10", "",
+    "log10(Tensor self) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
+
+struct op_log10_ {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self);
+    ops::log10(ops::Dest::inplace(self), self);
+  }
+};
+const Operator op_log10_::op = {
+    "aten::log10_", "",
+    "log10_(Tensor(a!) self) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
+
+struct op_log10_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, out);
+    ops::log10(ops::Dest::out(out), self);
+  }
+};
+const Operator op_log10_out::op = {
+    "aten::log10", "out",
+    "log10.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
+
 struct op_log1p {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self) {
@@ -514,6 +592,45 @@ struct op_cos_out {
 const Operator op_cos_out::op = {
     "aten::cos", "out",
     "cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
+
+struct op_tan {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self);
+    return ops::tan(ops::Dest(), self);
+  }
+};
+const Operator op_tan::op = {
+    "aten::tan", "",
+    "tan(Tensor self) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
+
+struct op_tan_ {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self);
+    ops::tan(ops::Dest::inplace(self), self);
+  }
+};
+const Operator op_tan_::op = {
+    "aten::tan_", "",
+    "tan_(Tensor(a!) self) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
+
+struct op_tan_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, out);
+    ops::tan(ops::Dest::out(out), self);
+  }
+};
+const Operator op_tan_out::op = {
+    "aten::tan", "out",
+    "tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kOut | Operator::kPointwise, 1};
 
@@ -1291,6 +1408,240 @@ const Operator op_pow_Tensor_Tensor_out::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kOut | Operator::kPointwise, 1};
 
+struct op_floor_divide {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, const Tensor& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, other);
+    return ops::floor_divide(ops::Dest(), self, other);
+  }
+};
+const Operator op_floor_divide::op = {
+    "aten::floor_divide", "",
+    "floor_divide(Tensor self, Tensor other) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_floor_divide__Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other);
+    ops::floor_divide(ops::Dest::inplace(self), self, other);
+  }
+};
+const Operator op_floor_divide__Tensor::op = {
+    "aten::floor_divide_", "Tensor",
+    "floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
+
+struct op_floor_divide_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& other, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other, out);
+    ops::floor_divide(ops::Dest::out(out), self, other);
+  }
+};
+const Operator op_floor_divide_out::op = {
+    "aten::floor_divide", "out",
+    "floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
+
+struct op_floor_divide_Scalar {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, const Scalar& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, other);
+    return ops::floor_divide(ops::Dest(), self, other);
+  }
+};
+const Operator op_floor_divide_Scalar::op = {
+    "aten::floor_divide", "Scalar",
+    "floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_floor_divide__Scalar {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Scalar& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other);
+    ops::floor_divide(ops::Dest::inplace(self), self, other);
+  }
+};
+const Operator op_floor_divide__Scalar::op = {
+    "aten::floor_divide_", "Scalar",
+    "floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
+
+struct op_remainder_Scalar {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, const Scalar& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, other);
+    return ops::remainder(ops::Dest(), self, other);
+  }
+};
+const Operator op_remainder_Scalar::op = {
+    "aten::remainder", "Scalar",
+    "remainder.Scalar(Tensor self, Scalar other) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
+
+struct op_remainder__Scalar {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Scalar& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other);
+    ops::remainder(ops::Dest::inplace(self), self, other);
+  }
+};
+const Operator op_remainder__Scalar::op = {
+    "aten::remainder_", "Scalar",
+    "remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
+
+struct op_remainder_Scalar_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Scalar& other, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other, out);
+    ops::remainder(ops::Dest::out(out), self, other);
+  }
+};
+const Operator op_remainder_Scalar_out::op = {
+    "aten::remainder", "Scalar_out",
+    "remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
+
+struct op_remainder_Scalar_Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Scalar& self, const Tensor& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, other);
+    return ops::remainder(self, other);
+  }
+};
+const Operator op_remainder_Scalar_Tensor::op = {
+    "aten::remainder", "Scalar_Tensor",
+    "remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
+
+struct op_remainder_Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, const Tensor& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, other);
+    return ops::remainder(ops::Dest(), self, other);
+  }
+};
+const Operator op_remainder_Tensor::op = {
+    "aten::remainder", "Tensor",
+    "remainder.Tensor(Tensor self, Tensor other) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
+
+struct op_remainder__Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other);
+    ops::remainder(ops::Dest::inplace(self), self, other);
+  }
+};
+const Operator op_remainder__Tensor::op = {
+    "aten::remainder_", "Tensor",
+    "remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
+
+struct op_remainder_Tensor_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& other, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other, out);
+    ops::remainder(ops::Dest::out(out), self, other);
+  }
+};
+const Operator op_remainder_Tensor_out::op = {
+    "aten::remainder", "Tensor_out",
+    "remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
+
+struct op_fmod_Scalar {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, const Scalar& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, other);
+    return ops::fmod(ops::Dest(), self, other);
+  }
+};
+const Operator op_fmod_Scalar::op = {
+    "aten::fmod", "Scalar",
+    "fmod.Scalar(Tensor self, Scalar other) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
+
+struct op_fmod__Scalar {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Scalar& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other);
+    ops::fmod(ops::Dest::inplace(self), self, other);
+  }
+};
+const Operator op_fmod__Scalar::op = {
+    "aten::fmod_", "Scalar",
+    "fmod_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
+
+struct op_fmod_Scalar_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Scalar& other, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other, out);
+    ops::fmod(ops::Dest::out(out), self, other);
+  }
+};
+const Operator op_fmod_Scalar_out::op = {
+    "aten::fmod", "Scalar_out",
+    "fmod.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
+
+struct op_fmod_Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, const Tensor& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, other);
+    return ops::fmod(ops::Dest(), self, other);
+  }
+};
+const Operator op_fmod_Tensor::op = {
+    "aten::fmod", "Tensor",
+    "fmod.Tensor(Tensor self, Tensor other) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
+
+struct op_fmod__Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other);
+    ops::fmod(ops::Dest::inplace(self), self, other);
+  }
+};
+const Operator op_fmod__Tensor::op = {
+    "aten::fmod_", "Tensor",
+    "fmod_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
+
+struct op_fmod_Tensor_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& other, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other, out);
+    ops::fmod(ops::Dest::out(out), self, other);
+  }
+};
+const Operator op_fmod_Tensor_out::op = {
+    "aten::fmod", "Tensor_out",
+    "fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
+
 struct op_clamp {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, const std::optional<Scalar>& min,
@@ -1865,6 +2216,279 @@ const Operator op_bitwise_not_out::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
 
+struct op_bitwise_and_Scalar {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, const Scalar& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, other);
+    return ops::bitwise_and(ops::Dest(), self, other);
+  }
+};
+const Operator op_bitwise_and_Scalar::op = {
+    "aten::bitwise_and", "Scalar",
+    "bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
+
+struct op_bitwise_and__Scalar {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Scalar& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other);
+    ops::bitwise_and(ops::Dest::inplace(self), self, other);
+  }
+};
+const Operator op_bitwise_and__Scalar::op = {
+    "aten::bitwise_and_", "Scalar",
+    "bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+
+struct op_bitwise_and_Scalar_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Scalar& other, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other, out);
+    ops::bitwise_and(ops::Dest::out(out), self, other);
+  }
+};
+const Operator op_bitwise_and_Scalar_out::op = {
+    "aten::bitwise_and", "Scalar_out",
+    "bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+
+struct op_bitwise_and_Scalar_Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Scalar& self, const Tensor& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, other);
+    return ops::bitwise_and(self, other);
+  }
+};
+const Operator op_bitwise_and_Scalar_Tensor::op = {
+    "aten::bitwise_and", "Scalar_Tensor",
+    "bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
+
+struct op_bitwise_and_Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, const Tensor& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, other);
+    return ops::bitwise_and(ops::Dest(), self, other);
+  }
+};
+const Operator op_bitwise_and_Tensor::op = {
+    "aten::bitwise_and", "Tensor",
+    "bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
+
+struct op_bitwise_and__Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other);
+    ops::bitwise_and(ops::Dest::inplace(self), self, other);
+  }
+};
+const Operator op_bitwise_and__Tensor::op = {
+    "aten::bitwise_and_", "Tensor",
+    "bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+
+struct op_bitwise_and_Tensor_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& other, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other, out);
+    ops::bitwise_and(ops::Dest::out(out), self, other);
+  }
+};
+const Operator op_bitwise_and_Tensor_out::op = {
+    "aten::bitwise_and", "Tensor_out",
+    "bitwise_and.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+
+struct op_bitwise_or_Scalar {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, const Scalar& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, other);
+    return ops::bitwise_or(ops::Dest(), self, other);
+  }
+};
+const Operator op_bitwise_or_Scalar::op = {
+    "aten::bitwise_or", "Scalar",
+    "bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
+
+struct op_bitwise_or__Scalar {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Scalar& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other);
+    ops::bitwise_or(ops::Dest::inplace(self), self, other);
+  }
+};
+const Operator op_bitwise_or__Scalar::op = {
+    "aten::bitwise_or_", "Scalar",
+    "bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+
+struct op_bitwise_or_Scalar_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Scalar& other, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other, out);
+    ops::bitwise_or(ops::Dest::out(out), self, other);
+  }
+};
+const Operator op_bitwise_or_Scalar_out::op = {
+    "aten::bitwise_or", "Scalar_out",
+    "bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+
+struct op_bitwise_or_Scalar_Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Scalar& self, const Tensor& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, other);
+    return ops::bitwise_or(self, other);
+  }
+};
+const Operator op_bitwise_or_Scalar_Tensor::op = {
+    "aten::bitwise_or", "Scalar_Tensor",
+    "bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
+
+struct op_bitwise_or_Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, const Tensor& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, other);
+    return ops::bitwise_or(ops::Dest(), self, other);
+  }
+};
+const Operator op_bitwise_or_Tensor::op = {
+    "aten::bitwise_or", "Tensor",
+    "bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
+
+struct op_bitwise_or__Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other);
+    ops::bitwise_or(ops::Dest::inplace(self), self, other);
+  }
+};
+const Operator op_bitwise_or__Tensor::op = {
+    "aten::bitwise_or_", "Tensor",
+    "bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+
+struct op_bitwise_or_Tensor_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& other, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other, out);
+    ops::bitwise_or(ops::Dest::out(out), self, other);
+  }
+};
+const Operator op_bitwise_or_Tensor_out::op = {
+    "aten::bitwise_or", "Tensor_out",
+    "bitwise_or.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+
+struct op_bitwise_xor_Scalar {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, const Scalar& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, other);
+    return ops::bitwise_xor(ops::Dest(), self, other);
+  }
+};
+const Operator op_bitwise_xor_Scalar::op = {
+    "aten::bitwise_xor", "Scalar",
+    "bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
+
+struct op_bitwise_xor__Scalar {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Scalar& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other);
+    ops::bitwise_xor(ops::Dest::inplace(self), self, other);
+  }
+};
+const Operator op_bitwise_xor__Scalar::op = {
+    "aten::bitwise_xor_", "Scalar",
+    "bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+
+struct op_bitwise_xor_Scalar_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Scalar& other, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other, out);
+    ops::bitwise_xor(ops::Dest::out(out), self, other);
+  }
+};
+const Operator op_bitwise_xor_Scalar_out::op = {
+    "aten::bitwise_xor", "Scalar_out",
+    "bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+
+struct op_bitwise_xor_Scalar_Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Scalar& self, const Tensor& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, other);
+    return ops::bitwise_xor(self, other);
+  }
+};
+const Operator op_bitwise_xor_Scalar_Tensor::op = {
+    "aten::bitwise_xor", "Scalar_Tensor",
+    "bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
+
+struct op_bitwise_xor_Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, const Tensor& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, other);
+    return ops::bitwise_xor(ops::Dest(), self, other);
+  }
+};
+const Operator op_bitwise_xor_Tensor::op = {
+    "aten::bitwise_xor", "Tensor",
+    "bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kPointwise, 0};
+
+struct op_bitwise_xor__Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other);
+    ops::bitwise_xor(ops::Dest::inplace(self), self, other);
+  }
+};
+const Operator op_bitwise_xor__Tensor::op = {
+    "aten::bitwise_xor_", "Tensor",
+    "bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kNondiff | Operator::kPointwise, 0};
+
+struct op_bitwise_xor_Tensor_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& other, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other, out);
+    ops::bitwise_xor(ops::Dest::out(out), self, other);
+  }
+};
+const Operator op_bitwise_xor_Tensor_out::op = {
+    "aten::bitwise_xor", "Tensor_out",
+    "bitwise_xor.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kNondiff | Operator::kPointwise, 1};
+
 const Operator* const kOperators[] = {
     &op_abs::op,
     &op_abs_::op,
@@ -1878,6 +2502,12 @@ const Operator* const kOperators[] = {
     &op_log::op,
     &op_log_::op,
     &op_log_out::op,
+    &op_log2::op,
+    &op_log2_::op,
+    &op_log2_out::op,
+    &op_log10::op,
+    &op_log10_::op,
+    &op_log10_out::op,
     &op_log1p::op,
     &op_log1p_::op,
     &op_log1p_out::op,
@@ -1905,6 +2535,9 @@ const Operator* const kOperators[] = {
     &op_cos::op,
     &op_cos_::op,
     &op_cos_out::op,
+    &op_tan::op,
+    &op_tan_::op,
+    &op_tan_out::op,
     &op_tanh::op,
     &op_tanh_::op,
     &op_tanh_out::op,
@@ -1964,6 +2597,24 @@ const Operator* const kOperators[] = {
     &op_pow_Tensor_Tensor::op,
     &op_pow__Tensor::op,
     &op_pow_Tensor_Tensor_out::op,
+    &op_floor_divide::op,
+    &op_floor_divide__Tensor::op,
+    &op_floor_divide_out::op,
+    &op_floor_divide_Scalar::op,
+    &op_floor_divide__Scalar::op,
+    &op_remainder_Scalar::op,
+    &op_remainder__Scalar::op,
+    &op_remainder_Scalar_out::op,
+    &op_remainder_Scalar_Tensor::op,
+    &op_remainder_Tensor::op,
+    &op_remainder__Tensor::op,
+    &op_remainder_Tensor_out::op,
+    &op_fmod_Scalar::op,
+    &op_fmod__Scalar::op,
+    &op_fmod_Scalar_out::op,
+    &op_fmod_Tensor::op,
+    &op_fmod__Tensor::op,
+    &op_fmod_Tensor_out::op,
     &op_clamp::op,
     &op_clamp_::op,
     &op_clamp_out::op,
@@ -2007,6 +2658,27 @@ const Operator* const kOperators[] = {
     &op_bitwise_not::op,
     &op_bitwise_not_::op,
     &op_bitwise_not_out::op,
+    &op_bitwise_and_Scalar::op,
+    &op_bitwise_and__Scalar::op,
+    &op_bitwise_and_Scalar_out::op,
+    &op_bitwise_and_Scalar_Tensor::op,
+    &op_bitwise_and_Tensor::op,
+    &op_bitwise_and__Tensor::op,
+    &op_bitwise_and_Tensor_out::op,
+    &op_bitwise_or_Scalar::op,
+    &op_bitwise_or__Scalar::op,
+    &op_bitwise_or_Scalar_out::op,
+    &op_bitwise_or_Scalar_Tensor::op,
+    &op_bitwise_or_Tensor::op,
+    &op_bitwise_or__Tensor::op,
+    &op_bitwise_or_Tensor_out::op,
+    &op_bitwise_xor_Scalar::op,
+    &op_bitwise_xor__Scalar::op,
+    &op_bitwise_xor_Scalar_out::op,
+    &op_bitwise_xor_Scalar_Tensor::op,
+    &op_bitwise_xor_Tensor::op,
+    &op_bitwise_xor__Tensor::op,
+    &op_bitwise_xor_Tensor_out::op,
 };
 
 }  // namespace
@@ -2089,6 +2761,44 @@ Tensor& log_out(Tensor& out, const Tensor& self) {
 }
 Tensor& log_outf(const Tensor& self, Tensor& out) {
   surface::op_log_out::call(self, out);
+  return out;
+}
+
+Tensor log2(const Tensor& self) { return surface::op_log2::call(self); }
+Tensor Tensor::log2() const { return surface::op_log2::call(*this); }
+Tensor& log2_(Tensor& self) {
+  surface::op_log2_::call(self);
+  return self;
+}
+Tensor& Tensor::log2_() const {
+  surface::op_log2_::call(*this);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& log2_out(Tensor& out, const Tensor& self) {
+  surface::op_log2_out::call(self, out);
+  return out;
+}
+Tensor& log2_outf(const Tensor& self, Tensor& out) {
+  surface::op_log2_out::call(self, out);
+  return out;
+}
+
+Tensor log10(const Tensor& self) { return surface::op_log10::call(self); }
+Tensor Tensor::log10() const { return surface::op_log10::call(*this); }
+Tensor& log10_(Tensor& self) {
+  surface::op_log10_::call(self);
+  return self;
+}
+Tensor& Tensor::log10_() const {
+  surface::op_log10_::call(*this);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& log10_out(Tensor& out, const Tensor& self) {
+  surface::op_log10_out::call(self, out);
+  return out;
+}
+Tensor& log10_outf(const Tensor& self, Tensor& out) {
+  surface::op_log10_out::call(self, out);
   return out;
 }
 
@@ -2260,6 +2970,25 @@ Tensor& cos_out(Tensor& out, const Tensor& self) {
 }
 Tensor& cos_outf(const Tensor& self, Tensor& out) {
   surface::op_cos_out::call(self, out);
+  return out;
+}
+
+Tensor tan(const Tensor& self) { return surface::op_tan::call(self); }
+Tensor Tensor::tan() const { return surface::op_tan::call(*this); }
+Tensor& tan_(Tensor& self) {
+  surface::op_tan_::call(self);
+  return self;
+}
+Tensor& Tensor::tan_() const {
+  surface::op_tan_::call(*this);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& tan_out(Tensor& out, const Tensor& self) {
+  surface::op_tan_out::call(self, out);
+  return out;
+}
+Tensor& tan_outf(const Tensor& self, Tensor& out) {
+  surface::op_tan_out::call(self, out);
   return out;
 }
 
@@ -2593,6 +3322,94 @@ Tensor& pow_outf(const Tensor& self, const Tensor& exponent, Tensor& out) {
   return out;
 }
 
+Tensor floor_divide(const Tensor& self, const Tensor& other) { return surface::op_floor_divide::call(self, other); }
+Tensor Tensor::floor_divide(const Tensor& other) const { return surface::op_floor_divide::call(*this, other); }
+Tensor& Tensor::floor_divide_(const Tensor& other) const {
+  surface::op_floor_divide__Tensor::call(*this, other);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& floor_divide_out(Tensor& out, const Tensor& self, const Tensor& other) {
+  surface::op_floor_divide_out::call(self, other, out);
+  return out;
+}
+Tensor& floor_divide_outf(const Tensor& self, const Tensor& other, Tensor& out) {
+  surface::op_floor_divide_out::call(self, other, out);
+  return out;
+}
+
+Tensor floor_divide(const Tensor& self, const Scalar& other) {
+  return surface::op_floor_divide_Scalar::call(self, other);
+}
+Tensor Tensor::floor_divide(const Scalar& other) const { return surface::op_floor_divide_Scalar::call(*this, other); }
+Tensor& Tensor::floor_divide_(const Scalar& other) const {
+  surface::op_floor_divide__Scalar::call(*this, other);
+  return const_cast<Tensor&>(*this);
+}
+
+Tensor remainder(const Tensor& self, const Scalar& other) { return surface::op_remainder_Scalar::call(self, other); }
+Tensor Tensor::remainder(const Scalar& other) const { return surface::op_remainder_Scalar::call(*this, other); }
+Tensor& Tensor::remainder_(const Scalar& other) const {
+  surface::op_remainder__Scalar::call(*this, other);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& remainder_out(Tensor& out, const Tensor& self, const Scalar& other) {
+  surface::op_remainder_Scalar_out::call(self, other, out);
+  return out;
+}
+Tensor& remainder_outf(const Tensor& self, const Scalar& other, Tensor& out) {
+  surface::op_remainder_Scalar_out::call(self, other, out);
+  return out;
+}
+
+Tensor remainder(const Scalar& self, const Tensor& other) {
+  return surface::op_remainder_Scalar_Tensor::call(self, other);
+}
+
+Tensor remainder(const Tensor& self, const Tensor& other) { return surface::op_remainder_Tensor::call(self, other); }
+Tensor Tensor::remainder(const Tensor& other) const { return surface::op_remainder_Tensor::call(*this, other); }
+Tensor& Tensor::remainder_(const Tensor& other) const {
+  surface::op_remainder__Tensor::call(*this, other);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& remainder_out(Tensor& out, const Tensor& self, const Tensor& other) {
+  surface::op_remainder_Tensor_out::call(self, other, out);
+  return out;
+}
+Tensor& remainder_outf(const Tensor& self, const Tensor& other, Tensor& out) {
+  surface::op_remainder_Tensor_out::call(self, other, out);
+  return out;
+}
+
+Tensor fmod(const Tensor& self, const Scalar& other) { return surface::op_fmod_Scalar::call(self, other); }
+Tensor Tensor::fmod(const Scalar& other) const { return surface::op_fmod_Scalar::call(*this, other); }
+Tensor& Tensor::fmod_(const Scalar& other) const {
+  surface::op_fmod__Scalar::call(*this, other);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& fmod_out(Tensor& out, const Tensor& self, const Scalar& other) {
+  surface::op_fmod_Scalar_out::call(self, other, out);
+  return out;
+}
+Tensor& fmod_outf(const Tensor& self, const Scalar& other, Tensor& out) {
+  surface::op_fmod_Scalar_out::call(self, other, out);
+  return out;
+}
+
+Tensor fmod(const Tensor& self, const Tensor& other) { return surface::op_fmod_Tensor::call(self, other); }
+Tensor Tensor::fmod(const Tensor& other) const { return surface::op_fmod_Tensor::call(*this, other); }
+Tensor& Tensor::fmod_(const Tensor& other) const {
+  surface::op_fmod__Tensor::call(*this, other);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& fmod_out(Tensor& out, const Tensor& self, const Tensor& other) {
+  surface::op_fmod_Tensor_out::call(self, other, out);
+  return out;
+}
+Tensor& fmod_outf(const Tensor& self, const Tensor& other, Tensor& out) {
+  surface::op_fmod_Tensor_out::call(self, other, out);
+  return out;
+}
+
 Tensor clamp(const Tensor& self, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
   return surface::op_clamp::call(self, min, max);
 }
@@ -2863,6 +3680,116 @@ Tensor& bitwise_not_out(Tensor& out, const Tensor& self) {
 }
 Tensor& bitwise_not_outf(const Tensor& self, Tensor& out) {
   surface::op_bitwise_not_out::call(self, out);
+  return out;
+}
+
+Tensor bitwise_and(const Tensor& self, const Scalar& other) {
+  return surface::op_bitwise_and_Scalar::call(self, other);
+}
+Tensor Tensor::bitwise_and(const Scalar& other) const { return surface::op_bitwise_and_Scalar::call(*this, other); }
+Tensor& Tensor::bitwise_and_(const Scalar& other) const {
+  surface::op_bitwise_and__Scalar::call(*this, other);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& bitwise_and_out(Tensor& out, const Tensor& self, const Scalar& other) {
+  surface::op_bitwise_and_Scalar_out::call(self, other, out);
+  return out;
+}
+Tensor& bitwise_and_outf(const Tensor& self, const Scalar& other, Tensor& out) {
+  surface::op_bitwise_and_Scalar_out::call(self, other, out);
+  return out;
+}
+
+Tensor bitwise_and(const Scalar& self, const Tensor& other) {
+  return surface::op_bitwise_and_Scalar_Tensor::call(self, other);
+}
+
+Tensor bitwise_and(const Tensor& self, const Tensor& other) {
+  return surface::op_bitwise_and_Tensor::call(self, other);
+}
+Tensor Tensor::bitwise_and(const Tensor& other) const { return surface::op_bitwise_and_Tensor::call(*this, other); }
+Tensor& Tensor::bitwise_and_(const Tensor& other) const {
+  surface::op_bitwise_and__Tensor::call(*this, other);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& bitwise_and_out(Tensor& out, const Tensor& self, const Tensor& other) {
+  surface::op_bitwise_and_Tensor_out::call(self, other, out);
+  return out;
+}
+Tensor& bitwise_and_outf(const Tensor& self, const Tensor& other, Tensor& out) {
+  surface::op_bitwise_and_Tensor_out::call(self, other, out);
+  return out;
+}
+
+Tensor bitwise_or(const Tensor& self, const Scalar& other) { return surface::op_bitwise_or_Scalar::call(self, other); }
+Tensor Tensor::bitwise_or(const Scalar& other) const { return surface::op_bitwise_or_Scalar::call(*this, other); }
+Tensor& Tensor::bitwise_or_(const Scalar& other) const {
+  surface::op_bitwise_or__Scalar::call(*this, other);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& bitwise_or_out(Tensor& out, const Tensor& self, const Scalar& other) {
+  surface::op_bitwise_or_Scalar_out::call(self, other, out);
+  return out;
+}
+Tensor& bitwise_or_outf(const Tensor& self, const Scalar& other, Tensor& out) {
+  surface::op_bitwise_or_Scalar_out::call(self, other, out);
+  return out;
+}
+
+Tensor bitwise_or(const Scalar& self, const Tensor& other) {
+  return surface::op_bitwise_or_Scalar_Tensor::call(self, other);
+}
+
+Tensor bitwise_or(const Tensor& self, const Tensor& other) { return surface::op_bitwise_or_Tensor::call(self, other); }
+Tensor Tensor::bitwise_or(const Tensor& other) const { return surface::op_bitwise_or_Tensor::call(*this, other); }
+Tensor& Tensor::bitwise_or_(const Tensor& other) const {
+  surface::op_bitwise_or__Tensor::call(*this, other);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& bitwise_or_out(Tensor& out, const Tensor& self, const Tensor& other) {
+  surface::op_bitwise_or_Tensor_out::call(self, other, out);
+  return out;
+}
+Tensor& bitwise_or_outf(const Tensor& self, const Tensor& other, Tensor& out) {
+  surface::op_bitwise_or_Tensor_out::call(self, other, out);
+  return out;
+}
+
+Tensor bitwise_xor(const Tensor& self, const Scalar& other) {
+  return surface::op_bitwise_xor_Scalar::call(self, other);
+}
+Tensor Tensor::bitwise_xor(const Scalar& other) const { return surface::op_bitwise_xor_Scalar::call(*this, other); }
+Tensor& Tensor::bitwise_xor_(const Scalar& other) const {
+  surface::op_bitwise_xor__Scalar::call(*this, other);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& bitwise_xor_out(Tensor& out, const Tensor& self, const Scalar& other) {
+  surface::op_bitwise_xor_Scalar_out::call(self, other, out);
+  return out;
+}
+Tensor& bitwise_xor_outf(const Tensor& self, const Scalar& other, Tensor& out) {
+  surface::op_bitwise_xor_Scalar_out::call(self, other, out);
+  return out;
+}
+
+Tensor bitwise_xor(const Scalar& self, const Tensor& other) {
+  return surface::op_bitwise_xor_Scalar_Tensor::call(self, other);
+}
+
+Tensor bitwise_xor(const Tensor& self, const Tensor& other) {
+  return surface::op_bitwise_xor_Tensor::call(self, other);
+}
+Tensor Tensor::bitwise_xor(const Tensor& other) const { return surface::op_bitwise_xor_Tensor::call(*this, other); }
+Tensor& Tensor::bitwise_xor_(const Tensor& other) const {
+  surface::op_bitwise_xor__Tensor::call(*this, other);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& bitwise_xor_out(Tensor& out, const Tensor& self, const Tensor& other) {
+  surface::op_bitwise_xor_Tensor_out::call(self, other, out);
+  return out;
+}
+Tensor& bitwise_xor_outf(const Tensor& self, const Tensor& other, Tensor& out) {
+  surface::op_bitwise_xor_Tensor_out::call(self, other, out);
   return out;
 }
 

@@ -323,6 +323,47 @@ const Operator op_var_mean_dim::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kReduction, 0};
 
+struct op_std_mean {
+  static const Operator op;
+  [[gnu::always_inline]] static std::tuple<Tensor, Tensor> call(const Tensor& self, bool unbiased) {
+    if (intercepted(op)) [[unlikely]] return intercept<std::tuple<Tensor, Tensor>>(op, self, unbiased);
+    return ops::std_mean(self, unbiased);
+  }
+};
+const Operator op_std_mean::op = {
+    "aten::std_mean", "",
+    "std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kReduction, 0};
+
+struct op_std_mean_correction {
+  static const Operator op;
+  [[gnu::always_inline]] static std::tuple<Tensor, Tensor> call(const Tensor& self, OptionalIntArrayRef dim,
+                                                                const std::optional<Scalar>& correction, bool keepdim) {
+    if (intercepted(op)) [[unlikely]] return intercept<std::tuple<Tensor, Tensor>>(op, self, dim, correction, keepdim);
+    return ops::std_mean(self, dim, correction, keepdim);
+  }
+};
+const Operator op_std_mean_correction::op = {
+    "aten::std_mean", "correction",
+    "std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kReduction, 0};
+
+struct op_std_mean_dim {
+  static const Operator op;
+  [[gnu::always_inline]] static std::tuple<Tensor, Tensor> call(const Tensor& self, OptionalIntArrayRef dim,
+                                                                bool unbiased, bool keepdim) {
+    if (intercepted(op)) [[unlikely]] return intercept<std::tuple<Tensor, Tensor>>(op, self, dim, unbiased, keepdim);
+    return ops::std_mean(self, dim, unbiased, keepdim);
+  }
+};
+const Operator op_std_mean_dim::op = {
+    "aten::std_mean", "dim",
+    "std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kReduction, 0};
+
 struct op_norm_Scalar {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, const Scalar& p) {
@@ -855,6 +896,72 @@ const Operator op_all_dims_out::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kOut | Operator::kNondiff | Operator::kReduction, 1};
 
+struct op_logsumexp {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, IntArrayRef dim, bool keepdim) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, dim, keepdim);
+    return ops::logsumexp(ops::Dest(), self, dim, keepdim);
+  }
+};
+const Operator op_logsumexp::op = {
+    "aten::logsumexp", "",
+    "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kReduction, 0};
+
+struct op_logsumexp_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, IntArrayRef dim, bool keepdim, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, dim, keepdim, out);
+    ops::logsumexp(ops::Dest::out(out), self, dim, keepdim);
+  }
+};
+const Operator op_logsumexp_out::op = {
+    "aten::logsumexp", "out",
+    "logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kReduction, 1};
+
+struct op_cumsum {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, dim, dtype);
+    return ops::cumsum(ops::Dest(), self, dim, dtype);
+  }
+};
+const Operator op_cumsum::op = {
+    "aten::cumsum", "",
+    "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_cumsum_ {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, dim, dtype);
+    ops::cumsum(ops::Dest::inplace(self), self, dim, dtype);
+  }
+};
+const Operator op_cumsum_::op = {
+    "aten::cumsum_", "",
+    "cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
+
+struct op_cumsum_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype,
+                                          const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, dim, dtype, out);
+    ops::cumsum(ops::Dest::out(out), self, dim, dtype);
+  }
+};
+const Operator op_cumsum_out::op = {
+    "aten::cumsum", "out",
+    "cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
+
 struct op_sum_to_size {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, IntArrayRef size) {
@@ -867,6 +974,32 @@ const Operator op_sum_to_size::op = {
     "sum_to_size(Tensor self, int[] size) -> Tensor",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kComposite, 0};
+
+struct op_count_nonzero {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, std::optional<int64_t> dim) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, dim);
+    return ops::count_nonzero(self, dim);
+  }
+};
+const Operator op_count_nonzero::op = {
+    "aten::count_nonzero", "",
+    "count_nonzero(Tensor self, int? dim=None) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kReduction, 0};
+
+struct op_count_nonzero_dim_IntList {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, IntArrayRef dim) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, dim);
+    return ops::count_nonzero(self, dim);
+  }
+};
+const Operator op_count_nonzero_dim_IntList::op = {
+    "aten::count_nonzero", "dim_IntList",
+    "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff | Operator::kReduction, 0};
 
 struct op_value_selecting_reduction_backward {
   static const Operator op;
@@ -906,6 +1039,9 @@ const Operator* const kOperators[] = {
     &op_var_mean::op,
     &op_var_mean_correction::op,
     &op_var_mean_dim::op,
+    &op_std_mean::op,
+    &op_std_mean_correction::op,
+    &op_std_mean_dim::op,
     &op_norm_Scalar::op,
     &op_norm_ScalarOpt_dim::op,
     &op_norm_out::op,
@@ -946,7 +1082,14 @@ const Operator* const kOperators[] = {
     &op_all_out::op,
     &op_all_dims::op,
     &op_all_dims_out::op,
+    &op_logsumexp::op,
+    &op_logsumexp_out::op,
+    &op_cumsum::op,
+    &op_cumsum_::op,
+    &op_cumsum_out::op,
     &op_sum_to_size::op,
+    &op_count_nonzero::op,
+    &op_count_nonzero_dim_IntList::op,
     &op_value_selecting_reduction_backward::op,
 };
 
@@ -1104,6 +1247,19 @@ std::tuple<Tensor, Tensor> var_mean(const Tensor& self, OptionalIntArrayRef dim,
 
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
   return surface::op_var_mean_dim::call(self, dim, unbiased, keepdim);
+}
+
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, bool unbiased) {
+  return surface::op_std_mean::call(self, unbiased);
+}
+
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, OptionalIntArrayRef dim,
+                                    const std::optional<Scalar>& correction, bool keepdim) {
+  return surface::op_std_mean_correction::call(self, dim, correction, keepdim);
+}
+
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
+  return surface::op_std_mean_dim::call(self, dim, unbiased, keepdim);
 }
 
 Tensor norm(const Tensor& self, const Scalar& p) { return surface::op_norm_Scalar::call(self, p); }
@@ -1363,7 +1519,51 @@ Tensor& all_outf(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, Tens
   return out;
 }
 
+Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim) {
+  return surface::op_logsumexp::call(self, dim, keepdim);
+}
+Tensor Tensor::logsumexp(IntArrayRef dim, bool keepdim) const {
+  return surface::op_logsumexp::call(*this, dim, keepdim);
+}
+Tensor& logsumexp_out(Tensor& out, const Tensor& self, IntArrayRef dim, bool keepdim) {
+  surface::op_logsumexp_out::call(self, dim, keepdim, out);
+  return out;
+}
+Tensor& logsumexp_outf(const Tensor& self, IntArrayRef dim, bool keepdim, Tensor& out) {
+  surface::op_logsumexp_out::call(self, dim, keepdim, out);
+  return out;
+}
+
+Tensor cumsum(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
+  return surface::op_cumsum::call(self, dim, dtype);
+}
+Tensor Tensor::cumsum(int64_t dim, std::optional<ScalarType> dtype) const {
+  return surface::op_cumsum::call(*this, dim, dtype);
+}
+Tensor& Tensor::cumsum_(int64_t dim, std::optional<ScalarType> dtype) const {
+  surface::op_cumsum_::call(*this, dim, dtype);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& cumsum_out(Tensor& out, const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
+  surface::op_cumsum_out::call(self, dim, dtype, out);
+  return out;
+}
+Tensor& cumsum_outf(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype, Tensor& out) {
+  surface::op_cumsum_out::call(self, dim, dtype, out);
+  return out;
+}
+
 Tensor Tensor::sum_to_size(IntArrayRef size) const { return surface::op_sum_to_size::call(*this, size); }
+
+Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
+  return surface::op_count_nonzero::call(self, dim);
+}
+Tensor Tensor::count_nonzero(std::optional<int64_t> dim) const { return surface::op_count_nonzero::call(*this, dim); }
+
+Tensor count_nonzero(const Tensor& self, IntArrayRef dim) {
+  return surface::op_count_nonzero_dim_IntList::call(self, dim);
+}
+Tensor Tensor::count_nonzero(IntArrayRef dim) const { return surface::op_count_nonzero_dim_IntList::call(*this, dim); }
 
 Tensor value_selecting_reduction_backward(const Tensor& grad, int64_t dim, const Tensor& indices, IntArrayRef sizes,
                                           bool keepdim) {

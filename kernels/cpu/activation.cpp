@@ -1,0 +1,127 @@
+// Activations with parameters, and the activations' gradients.
+#include <kernels/pointwise.h>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/activation.cpp"
+#include "kernels/cpu/simd.h"
+
+#include "kernels/cpu/elementwise-inl.h"
+#include "kernels/cpu/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace gradus::inline v0::kernels::HWY_NAMESPACE {
+
+template <class T>
+inline T as(const Scalar& s) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(s.as_double());
+  } else {
+    return static_cast<T>(s.as_int());
+  }
+}
+
+void leaky_relu_kernel(const Loop& l, const Scalar& slope) {
+  visit_floating(l.dtype, [&]<class T>() {
+    using C = Compute<T>;
+    const C s = as<C>(slope);
+    unary<T, T>(l, [s](C a) { return a > C(0) ? a : s * a; });
+  });
+}
+void leaky_relu_backward_kernel(const Loop& l, const Scalar& slope) {
+  visit_floating(l.dtype, [&]<class T>() {
+    using C = Compute<T>;
+    const C s = as<C>(slope);
+    binary<T, T, T>(l, [s](C g, C x) { return x > C(0) ? g : s * g; });
+  });
+}
+
+// NaN is above no threshold and below none: it stays.
+void threshold_kernel(const Loop& l, const Scalar& threshold, const Scalar& value) {
+  visit_numbers(l.dtype, [&]<class T>() {
+    using C = Compute<T>;
+    const C t = as<C>(threshold), v = as<C>(value);
+    unary<T, T>(l, [t, v](C a) { return a <= t ? v : a; });
+  });
+}
+void threshold_backward_kernel(const Loop& l, const Scalar& threshold) {
+  visit_numbers(l.dtype, [&]<class T>() {
+    using C = Compute<T>;
+    const C t = as<C>(threshold);
+    binary<T, T, T>(l, [t](C g, C x) { return x <= t ? C(0) : g; });
+  });
+}
+
+void tanh_backward_kernel(const Loop& l) {
+  visit_floating(l.dtype, [&]<class T>() {
+    using C = Compute<T>;
+    binary<T, T, T>(l, [](C g, C y) { return g * (1 - y * y); });
+  });
+}
+void sigmoid_backward_kernel(const Loop& l) {
+  visit_floating(l.dtype, [&]<class T>() {
+    using C = Compute<T>;
+    binary<T, T, T>(l, [](C g, C y) { return g * (1 - y) * y; });
+  });
+}
+
+// out = g * slope(d, x): gradients whose slope is a vector function of the input.
+template <class T, class F>
+void scaled_slope(const Loop& l, F slope) {
+  for_rows(
+      l,
+      [](void* c, char* const* p, const int64_t* s, int64_t n) {
+        F& f = *static_cast<F*>(c);
+        constexpr int64_t kChunk = 128;
+        alignas(64) Compute<T> chunk[kChunk];
+        for (int64_t i = 0; i < n; i += kChunk) {
+          const int64_t m = n - i < kChunk ? n - i : kChunk;
+          for (int64_t k = 0; k < m; ++k) chunk[k] = load<T>(p[2] + (i + k) * s[2]);
+          map_vectors(chunk, chunk, m, f);
+          if (s[0] == sizeof(T) && s[1] == sizeof(T)) {
+            auto* to = reinterpret_cast<T*>(p[0]) + i;
+            auto* g = reinterpret_cast<const T*>(p[1]) + i;
+#pragma GCC ivdep
+            for (int64_t k = 0; k < m; ++k) to[k] = static_cast<T>(static_cast<Compute<T>>(g[k]) * chunk[k]);
+          } else {
+            for (int64_t k = 0; k < m; ++k) store<T>(p[0] + (i + k) * s[0], load<T>(p[1] + (i + k) * s[1]) * chunk[k]);
+          }
+        }
+      },
+      &slope, 10);
+}
+void silu_backward_kernel(const Loop& l) {
+  visit_floating(l.dtype, [&]<class T>() {
+    scaled_slope<T>(l, [](auto d, auto x) HWY_ATTR { return math::silu_grad(d, x); });
+  });
+}
+void gelu_erf_backward_kernel(const Loop& l) {
+  visit_floating(l.dtype, [&]<class T>() {
+    scaled_slope<T>(l, [](auto d, auto x) HWY_ATTR { return math::gelu_erf_grad(d, x); });
+  });
+}
+void gelu_tanh_backward_kernel(const Loop& l) {
+  visit_floating(l.dtype, [&]<class T>() {
+    scaled_slope<T>(l, [](auto d, auto x) HWY_ATTR { return math::gelu_tanh_grad(d, x); });
+  });
+}
+
+}  // namespace gradus::inline v0::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gradus::inline v0::kernels {
+#define GRADUS_EXPORT(name, Table, parameters, arguments) \
+  HWY_EXPORT(name##_kernel);                              \
+  constinit Table name{#name, [] parameters { HWY_DYNAMIC_DISPATCH(name##_kernel) arguments; }};
+GRADUS_EXPORT(leaky_relu, ScaledTable, (const Loop& l, const Scalar& s), (l, s))
+GRADUS_EXPORT(leaky_relu_backward, ScaledTable, (const Loop& l, const Scalar& s), (l, s))
+GRADUS_EXPORT(threshold, TwoScalarTable, (const Loop& l, const Scalar& s, const Scalar& t), (l, s, t))
+GRADUS_EXPORT(threshold_backward, ScaledTable, (const Loop& l, const Scalar& s), (l, s))
+GRADUS_EXPORT(tanh_backward, UnaryTable, (const Loop& l), (l))
+GRADUS_EXPORT(sigmoid_backward, UnaryTable, (const Loop& l), (l))
+GRADUS_EXPORT(silu_backward, UnaryTable, (const Loop& l), (l))
+GRADUS_EXPORT(gelu_erf_backward, UnaryTable, (const Loop& l), (l))
+GRADUS_EXPORT(gelu_tanh_backward, UnaryTable, (const Loop& l), (l))
+#undef GRADUS_EXPORT
+}  // namespace gradus::inline v0::kernels
+#endif

@@ -1,0 +1,88 @@
+// Comparisons and logic: bool results.
+#include <kernels/pointwise.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/comparison.cpp"
+#include "kernels/cpu/simd.h"
+
+#include "kernels/cpu/elementwise-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace gradus::inline v0::kernels::HWY_NAMESPACE {
+
+#define GRADUS_COMPARISON_KERNEL(name, expression)                           \
+  void name##_kernel(const Loop& l) {                                        \
+    visit_all(l.dtype, [&]<class T>() {                                      \
+      using C = Compute<T>;                                                  \
+      binary<bool, T, T>(l, [](C a, C b) -> bool { return expression; });    \
+    });                                                                      \
+  }
+GRADUS_COMPARISON_KERNEL(eq, a == b)
+GRADUS_COMPARISON_KERNEL(ne, a != b)
+GRADUS_COMPARISON_KERNEL(lt, a < b)
+GRADUS_COMPARISON_KERNEL(le, a <= b)
+GRADUS_COMPARISON_KERNEL(logical_and, (a != C(0)) & (b != C(0)))
+GRADUS_COMPARISON_KERNEL(logical_or, (a != C(0)) | (b != C(0)))
+GRADUS_COMPARISON_KERNEL(logical_xor, (a != C(0)) ^ (b != C(0)))
+#undef GRADUS_COMPARISON_KERNEL
+
+// a > b is b < a: half the code.
+Loop exchanged(const Loop& l) {
+  Loop r = l;
+  std::swap(r.data[1], r.data[2]);
+  for (int d = 0; d < l.ndim; ++d) std::swap(r.strides[1][d], r.strides[2][d]);
+  return r;
+}
+void gt_kernel(const Loop& l) { lt_kernel(exchanged(l)); }
+void ge_kernel(const Loop& l) { le_kernel(exchanged(l)); }
+
+void logical_not_kernel(const Loop& l) {
+  visit_all(l.dtype, [&]<class T>() {
+    using C = Compute<T>;
+    unary<bool, T>(l, [](C a) -> bool { return a == C(0); });
+  });
+}
+
+template <class F>
+void classify(const Loop& l, bool of_integers, F f) {
+  if (!is_floating_point(l.dtype)) return nullary<bool>(l, [of_integers] { return of_integers; });
+  visit_floating(l.dtype, [&]<class U>() { unary<bool, U>(l, [f](Compute<U> a) -> bool { return f(a); }); });
+}
+void isnan_kernel(const Loop& l) {
+  classify(l, false, [](auto a) { return a != a; });
+}
+void isinf_kernel(const Loop& l) {
+  classify(l, false, [](auto a) { return std::abs(a) == std::numeric_limits<decltype(a)>::infinity(); });
+}
+void isfinite_kernel(const Loop& l) {
+  classify(l, true, [](auto a) { return std::abs(a) < std::numeric_limits<decltype(a)>::infinity(); });
+}
+
+}  // namespace gradus::inline v0::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gradus::inline v0::kernels {
+#define GRADUS_EXPORT_COMPARISON(name) \
+  HWY_EXPORT(name##_kernel);           \
+  constinit BinaryTable name{#name, [](const Loop& l) { HWY_DYNAMIC_DISPATCH(name##_kernel)(l); }};
+GRADUS_EXPORT_COMPARISON(eq)
+GRADUS_EXPORT_COMPARISON(ne)
+GRADUS_EXPORT_COMPARISON(lt)
+GRADUS_EXPORT_COMPARISON(le)
+GRADUS_EXPORT_COMPARISON(gt)
+GRADUS_EXPORT_COMPARISON(ge)
+GRADUS_EXPORT_COMPARISON(logical_and)
+GRADUS_EXPORT_COMPARISON(logical_or)
+GRADUS_EXPORT_COMPARISON(logical_xor)
+GRADUS_EXPORT_COMPARISON(logical_not)
+GRADUS_EXPORT_COMPARISON(isnan)
+GRADUS_EXPORT_COMPARISON(isinf)
+GRADUS_EXPORT_COMPARISON(isfinite)
+#undef GRADUS_EXPORT_COMPARISON
+}  // namespace gradus::inline v0::kernels
+#endif

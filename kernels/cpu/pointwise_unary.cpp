@@ -1,0 +1,102 @@
+// Simple functions of one operand.
+#include <kernels/pointwise.h>
+
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/pointwise_unary.cpp"
+#include "kernels/cpu/simd.h"
+
+#include "kernels/cpu/elementwise-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace gradus::inline v0::kernels::HWY_NAMESPACE {
+
+template <class T>
+inline T negative(T a) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(0 - static_cast<uint64_t>(a));  // wraps
+  return -a;
+}
+template <class T>
+inline T magnitude(T a) {
+  if constexpr (std::is_floating_point_v<T>) return std::abs(a);
+  if constexpr (std::is_signed_v<T>) return a < 0 ? negative(a) : a;
+  return a;
+}
+template <class T>
+inline T sign_of(T a) {
+  return static_cast<T>((a > T(0)) - (a < T(0)));
+}
+
+void abs_kernel(const Loop& l) {
+  visit_all(l.dtype, [&]<class T>() { unary<T, T>(l, [](Compute<T> a) { return magnitude(a); }); });
+}
+void neg_kernel(const Loop& l) {
+  visit_numbers(l.dtype, [&]<class T>() { unary<T, T>(l, [](Compute<T> a) { return negative(a); }); });
+}
+void sign_kernel(const Loop& l) {
+  visit_all(l.dtype, [&]<class T>() { unary<T, T>(l, [](Compute<T> a) { return sign_of(a); }); });
+}
+// The comparison is false for NaN, which stays.
+void relu_kernel(const Loop& l) {
+  visit_numbers(l.dtype, [&]<class T>() {
+    using C = Compute<T>;
+    unary<T, T>(l, [](C a) { return a <= C(0) ? C(0) : a; });
+  });
+}
+void bitwise_not_kernel(const Loop& l) {
+  if (l.dtype == ScalarType::Bool) return unary<bool, bool>(l, [](bool a) { return !a; });
+  visit_integral(l.dtype, [&]<class T>() { unary<T, T>(l, [](T a) { return ~a; }); });
+}
+
+#define GRADUS_VECTOR_KERNEL(name, expression)                                      \
+  void name##_kernel(const Loop& l) {                                               \
+    visit_floating(l.dtype, [&]<class T>() {                                        \
+      unary_vector<T>(l, [](auto d, auto x) HWY_ATTR { return expression; }, 1);    \
+    });                                                                             \
+  }
+GRADUS_VECTOR_KERNEL(floor, ((void)d, hn::Floor(x)))
+GRADUS_VECTOR_KERNEL(ceil, ((void)d, hn::Ceil(x)))
+GRADUS_VECTOR_KERNEL(round, ((void)d, hn::Round(x)))
+GRADUS_VECTOR_KERNEL(trunc, ((void)d, hn::Trunc(x)))
+GRADUS_VECTOR_KERNEL(reciprocal, hn::Div(hn::Set(d, hn::TFromD<decltype(d)>(1)), x))
+#undef GRADUS_VECTOR_KERNEL
+
+void round_decimals_kernel(const Loop& l, const Scalar& decimals) {
+  const bool left = decimals.as_int() < 0;
+  const double power = std::pow(10.0, static_cast<double>(left ? -decimals.as_int() : decimals.as_int()));
+  visit_floating(l.dtype, [&]<class T>() {
+    using C = Compute<T>;
+    const C ten = static_cast<C>(power);
+    if (left) {
+      unary<T, T>(l, [ten](C a) { return std::nearbyint(a / ten) * ten; }, 8);
+    } else {
+      unary<T, T>(l, [ten](C a) { return std::nearbyint(a * ten) / ten; }, 8);
+    }
+  });
+}
+
+}  // namespace gradus::inline v0::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gradus::inline v0::kernels {
+#define GRADUS_EXPORT_UNARY(name) \
+  HWY_EXPORT(name##_kernel);      \
+  constinit UnaryTable name{#name, [](const Loop& l) { HWY_DYNAMIC_DISPATCH(name##_kernel)(l); }};
+GRADUS_EXPORT_UNARY(abs)
+GRADUS_EXPORT_UNARY(neg)
+GRADUS_EXPORT_UNARY(sign)
+GRADUS_EXPORT_UNARY(relu)
+GRADUS_EXPORT_UNARY(bitwise_not)
+GRADUS_EXPORT_UNARY(floor)
+GRADUS_EXPORT_UNARY(ceil)
+GRADUS_EXPORT_UNARY(round)
+GRADUS_EXPORT_UNARY(trunc)
+GRADUS_EXPORT_UNARY(reciprocal)
+#undef GRADUS_EXPORT_UNARY
+HWY_EXPORT(round_decimals_kernel);
+constinit ScaledTable round_decimals{
+    "round", [](const Loop& l, const Scalar& decimals) { HWY_DYNAMIC_DISPATCH(round_decimals_kernel)(l, decimals); }};
+}  // namespace gradus::inline v0::kernels
+#endif

@@ -1,0 +1,132 @@
+// clamp, maximum, minimum. NaN wins.
+#include <gradus/ops/ops.h>
+#include <kernels/pointwise.h>
+
+#include "ops/surface/generated/ops_pointwise.h"
+#include "ops/surface/generated/ops_reduction.h"
+
+#include "../autograd/recording.h"
+#include "pointwise_plan.h"
+
+namespace gradus::inline v0::ops {
+
+namespace {
+
+// The input in the dtype that bounds and input make together. In place it stays: the result must fit.
+Tensor promoted(const Dest& dest, const char* op, const Tensor& self, std::initializer_list<Operand> operands) {
+  const ScalarType dtype = result_type(operands);
+  GRADUS_CHECK_AS(TypeError, self.scalar_type() != ScalarType::Bool && dtype != ScalarType::Bool, op,
+                  ": a bool tensor was given; expected numbers");
+  if (dtype == self.scalar_type()) return self;
+  GRADUS_CHECK_AS(TypeError, !dest.is_inplace() || can_cast(dtype, self.scalar_type()), op, "_: the result is of type ", dtype,
+                  ", which cannot be stored in self of type ", self.scalar_type());
+  return dest.is_inplace() ? self : cast(self, dtype);
+}
+
+Tensor inside(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
+  if (!max) return x.ge(*min);
+  if (!min) return x.le(*max);
+  return x.ge(*min).logical_and(x.le(*max));
+}
+
+enum class Side : bool { kLow, kHigh };
+Tensor extreme(const Dest& dest, const char* op, const char* node, Side side, const Tensor& self, const Tensor& other) {
+  auto r = recording(dest, self, other);
+  r.keep_self();
+  Tensor out = binary(dest, op, Promote::kArithmetic, side == Side::kHigh ? kernels::maximum : kernels::minimum, self, other);
+  if (r) {
+    r.node(node, out, [x = r.save(0), y = r.save(1), side](const GradIn& g, GradOut& d) {
+      Tensor a = d.unpack(x), b = d.unpack(y);
+      const bool high = side == Side::kHigh;
+      // Whoever is not beaten takes it: so does a NaN.
+      if (d.needs(0)) d[0] = gradus::where(a.eq(b), g[0].div(2), g[0]).masked_fill(high ? a.lt(b) : a.gt(b), 0);
+      if (d.needs(1)) d[1] = gradus::where(a.eq(b), g[0].div(2), g[0]).masked_fill(high ? a.gt(b) : a.lt(b), 0);
+    });
+  }
+  return out;
+}
+
+// One bound, a tensor: ties belong to self.
+Tensor limit(const Dest& dest, const char* op, const char* node, Side side, const Tensor& self, const Tensor& bound) {
+  auto r = recording(dest, self, bound);
+  r.keep_self();
+  Tensor out = binary(dest, op, Promote::kArithmetic, side == Side::kLow ? kernels::maximum : kernels::minimum, self, bound);
+  if (r) {
+    r.node(node, out, [x = r.save(0), y = r.save(1), side](const GradIn& g, GradOut& d) {
+      Tensor a = d.unpack(x), b = d.unpack(y);
+      if (d.needs(0)) d[0] = gradus::where(side == Side::kLow ? a.ge(b) : a.le(b), g[0], 0);
+      if (d.needs(1)) d[1] = gradus::where(side == Side::kLow ? a.lt(b) : a.gt(b), g[0], 0);
+    });
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor clamp(const Dest& dest, const Tensor& self, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
+  GRADUS_CHECK(min || max, "clamp: neither min nor max was given; expected at least one");
+  auto r = recording(dest, self);
+  r.keep_self();
+  Tensor out;
+  {
+    const Tensor input = promoted(dest, "clamp", self, {Operand(self), Operand(min ? *min : *max), Operand(max ? *max : *min)});
+    Pointwise p(dest, "clamp", Promote::kArithmetic, input);
+    if (min && max) {
+      kernels::clamp_scalar(p.device(), p.loop(), *min, *max);
+    } else {
+      (min ? kernels::clamp_min_scalar : kernels::clamp_max_scalar)(p.device(), p.loop(), min ? *min : *max);
+    }
+    out = p.finish();
+  }
+  if (r) {
+    r.node("ClampBackward1", out, [x = r.save(0), min, max](const GradIn& g, GradOut& d) {
+      d[0] = gradus::where(inside(d.unpack(x), min, max), g[0], 0);
+    });
+  }
+  return out;
+}
+Tensor clamp_min(const Dest& dest, const Tensor& self, const Scalar& min) { return clamp(dest, self, min, std::nullopt); }
+Tensor clamp_max(const Dest& dest, const Tensor& self, const Scalar& max) { return clamp(dest, self, std::nullopt, max); }
+
+Tensor clamp_min(const Dest& dest, const Tensor& self, const Tensor& min) {
+  return limit(dest, "clamp_min", "ClampMinBackward1", Side::kLow, self, min);
+}
+Tensor clamp_max(const Dest& dest, const Tensor& self, const Tensor& max) {
+  return limit(dest, "clamp_max", "ClampMaxBackward1", Side::kHigh, self, max);
+}
+
+Tensor clamp(const Dest& dest, const Tensor& self, const Tensor& min, const Tensor& max) {
+  GRADUS_CHECK(min.defined() || max.defined(), "clamp: neither min nor max was given; expected at least one");
+  if (!max.defined()) return limit(dest, "clamp", "ClampBackward0", Side::kLow, self, min);
+  if (!min.defined()) return limit(dest, "clamp", "ClampBackward0", Side::kHigh, self, max);
+  auto r = recording(dest, self, min, max);
+  r.keep_self();
+  Pointwise p(dest, "clamp", Promote::kArithmetic, self, min, max);
+  GRADUS_CHECK_AS(TypeError, p.dtype() != ScalarType::Bool, "clamp: bool tensors were given; expected numbers");
+  kernels::clamp(p.device(), p.loop());
+  Tensor out = p.finish();
+  if (r) {
+    r.node("ClampBackward0", out, [x = r.save(0), from = r.save(1), to = r.save(2)](const GradIn& g, GradOut& d) {
+      Tensor a = d.unpack(x), low = d.unpack(from), high = d.unpack(to);
+      if (d.needs(0)) d[0] = gradus::where(a.ge(low).logical_and(a.le(high)), g[0], 0);
+      if (d.needs(1)) d[1] = gradus::where(low.lt(high).logical_and(a.lt(low)), g[0], 0);
+      if (d.needs(2)) d[2] = gradus::where(a.gt(high).logical_or(high.lt(low)), g[0], 0);
+    });
+  }
+  return out;
+}
+
+Tensor maximum(const Dest& dest, const Tensor& self, const Tensor& other) {
+  return extreme(dest, "maximum", "MaximumBackward0", Side::kHigh, self, other);
+}
+Tensor minimum(const Dest& dest, const Tensor& self, const Tensor& other) {
+  return extreme(dest, "minimum", "MinimumBackward0", Side::kLow, self, other);
+}
+Tensor max(const Dest& dest, const Tensor& self, const Tensor& other) {
+  return extreme(dest, "max", "MaximumBackward0", Side::kHigh, self, other);
+}
+Tensor min(const Dest& dest, const Tensor& self, const Tensor& other) {
+  return extreme(dest, "min", "MinimumBackward0", Side::kLow, self, other);
+}
+
+}  // namespace gradus::inline v0::ops
