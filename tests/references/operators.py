@@ -7,6 +7,11 @@ FAMILIES = {
         "exp", "log", "sqrt", "rsqrt", "abs", "neg", "tanh", "sigmoid", "nn.functional.relu", "nn.functional.leaky_relu",
         "nn.functional.gelu", "nn.functional.silu", "erf", "sin", "cos", "logical_not", "isnan",
     ],
+    "pointwise_further": [
+        "ceil", "floor", "trunc", "round", "round|decimals_0", "round|decimals_3", "round|decimals_neg_3", "sign",
+        "bitwise_not", "log1p", "expm1", "reciprocal", "square", "isfinite", "isinf", "nn.functional.threshold", "lerp",
+        "addcmul", "addcdiv", "rsub", "isclose",
+    ],
     "pointwise_binary": [
         "add", "sub", "mul", "div|no_rounding_mode", "div|trunc_rounding", "div|floor_rounding", "pow", "clamp",
         "clamp_min", "clamp_max", "maximum", "minimum",
@@ -17,20 +22,25 @@ FAMILIES = {
     "reduction": [
         "sum", "mean", "var", "var|unbiased", "std", "std|unbiased", "norm", "norm|fro", "norm|inf",
         "max|reduction_with_dim", "max|reduction_no_dim", "max|binary", "min|reduction_with_dim",
-        "min|reduction_no_dim", "min|binary", "amin", "amax", "argmax", "argmin", "any", "all",
+        "min|reduction_no_dim", "min|binary", "amin", "amax", "argmax", "argmin", "any", "all", "prod", "var_mean",
+        "var_mean|unbiased", "linalg.vector_norm",
     ],
     "views": [
         "view", "reshape", "permute", "transpose", "t", "expand", "squeeze", "squeeze|multiple", "unsqueeze", "flatten",
         "select", "slice", "narrow", "split", "split|list_args", "split_with_sizes", "as_strided",
-        "as_strided|partial_views", "clone", "contiguous",
+        "as_strided|partial_views", "clone", "contiguous", "broadcast_to", "chunk", "sum_to_size", "expand_as",
+        "reshape_as", "view_as", "unflatten", "unbind", "movedim",
     ],
-    "indexing": ["__getitem__", "index_put", "nonzero", "gather", "scatter", "masked_fill", "where"],
+    "indexing": [
+        "__getitem__", "index_put", "nonzero", "gather", "scatter", "scatter_add", "masked_fill", "masked_select", "where",
+        "index_select", "index_add",
+    ],
     "joining": ["cat", "stack"],
-    "linalg": ["mm", "bmm", "matmul", "addmm"],
+    "linalg": ["mm", "bmm", "matmul", "addmm", "dot", "mv", "nn.functional.linear"],
     "convolution": ["nn.functional.conv2d", "nn.functional.max_pool2d", "nn.functional.avg_pool2d"],
     "normalization": [
         "nn.functional.batch_norm", "nn.functional.layer_norm", "softmax", "softmax|with_dtype", "log_softmax",
-        "log_softmax|with_dtype",
+        "log_softmax|with_dtype", "native_layer_norm",
     ],
     "loss": [
         "nn.functional.nll_loss", "nn.functional.cross_entropy", "nn.functional.mse_loss",
@@ -39,12 +49,13 @@ FAMILIES = {
     "nn_misc": [
         "nn.functional.dropout", "nn.functional.embedding", "nn.functional.one_hot", "nn.functional.pad|constant",
         "nn.functional.pad|reflect", "nn.functional.pad|replicate", "nn.functional.pad|replicate_negative",
-        "nn.functional.pad|circular",
+        "nn.functional.pad|circular", "constant_pad_nd",
     ],
     "factories": [
         "empty", "zeros", "ones", "full", "arange", "randn", "randint", "empty_like", "zeros_like", "ones_like",
         "full_like", "rand_like", "randn_like", "randint_like", "to", "bool", "byte", "int", "long", "half", "bfloat16",
-        "float", "double",
+        "float", "double", "linspace", "eye", "scalar_tensor", "new_zeros", "new_ones", "new_full", "new_empty",
+        "new_empty_strided", "empty_strided",
     ],
 }
 
@@ -52,7 +63,7 @@ FAMILIES = {
 RANDOM = {"rand", "randperm", "randn", "randint", "rand_like", "randn_like", "randint_like", "nn.functional.dropout"}
 SEED = 42
 # Their values are whatever the memory held.
-UNDEFINED = {"empty", "empty_like"}
+UNDEFINED = {"empty", "empty_like", "new_empty", "new_empty_strided", "empty_strided"}
 
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
@@ -72,6 +83,14 @@ def _without_inplace(name):
 
 def _leaky_relu(x, negative_slope=0.01, inplace=False):
     return "leaky_relu", (x, negative_slope), {}
+
+
+def _threshold(x, threshold, value, inplace=False):
+    return "threshold", (x, threshold, value), {}
+
+
+def _sum_to_size(x, *size):
+    return "sum_to_size", (x, size[0] if len(size) == 1 and not isinstance(size[0], int) else list(size)), {}
 
 
 def _norm(x, p="fro", dim=None, keepdim=False, out=None, dtype=None):
@@ -179,6 +198,9 @@ ADAPTERS = {
     "nn.functional.relu": _without_inplace("relu"),
     "nn.functional.leaky_relu": _leaky_relu,
     "nn.functional.silu": _without_inplace("silu"),
+    "nn.functional.threshold": _threshold,
+    "linalg.vector_norm": lambda *args, **kwargs: ("linalg_vector_norm", args, kwargs),
+    "sum_to_size": _sum_to_size,
     "norm": _norm,
     "__getitem__": _getitem,
     "scatter": _scatter,
