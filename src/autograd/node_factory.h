@@ -19,6 +19,14 @@ bool try_retain(TensorImpl* t);
 
 namespace autograd {
 
+/// Records nothing for a scope: operators that call others inside.
+struct GradModeOff {
+  GradModeOff() : before(core::tls.flags) { core::tls.flags &= ~uint32_t(core::kGradMode); }
+  ~GradModeOff() { core::tls.flags = before; }
+  GradModeOff(const GradModeOff&) = delete;
+  uint32_t before;
+};
+
 /// How a view was made; decides which in-place writes through it are allowed.
 enum class CreationMeta : uint8_t { kDefault, kNoGrad, kMultiOutput, kInference, kCustomFunction };
 

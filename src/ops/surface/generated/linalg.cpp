@@ -194,7 +194,7 @@ const Operator op_linear::op = {
     "aten::linear", "",
     "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
-    Operator::kComposite, 0};
+    0, 0};
 
 struct op_linear_out {
   static const Operator op;
@@ -208,7 +208,7 @@ const Operator op_linear_out::op = {
     "aten::linear", "out",
     "linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
-    Operator::kOut | Operator::kComposite, 1};
+    Operator::kOut, 1};
 
 const Operator* const kOperators[] = {
     &op_mm::op,

@@ -25,7 +25,7 @@ const Operator op_conv2d::op = {
     "aten::conv2d", "",
     "conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] padding=0, int[2] dilation=1, int groups=1) -> Tensor",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
-    Operator::kComposite, 0};
+    0, 0};
 
 struct op_conv2d_padding {
   static const Operator op;
@@ -42,7 +42,7 @@ const Operator op_conv2d_padding::op = {
     "aten::conv2d", "padding",
     "conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, str padding=\"valid\", int[2] dilation=1, int groups=1) -> Tensor",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
-    Operator::kComposite, 0};
+    0, 0};
 
 struct op_convolution {
   static const Operator op;
