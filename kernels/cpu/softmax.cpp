@@ -35,8 +35,7 @@ void forward_row(const T* in, T* out, int64_t n) {
   auto most = lowest;
   for_vectors(d, n, [&](int64_t i, auto mask) HWY_ATTR {
     const auto x = hn::IfThenElse(mask, hn::MaskedLoad(mask, d, in + i), lowest);
-    // A NaN must not be dropped: it would come back as a number in the other elements' sum.
-    most = hn::IfThenElse(hn::Ne(x, x), x, hn::IfThenElse(hn::Ne(most, most), most, hn::Max(most, x)));
+    most = hn::Max(most, x);  // may drop a NaN, which the sum then takes up
   });
   most = hn::MaxOfLanes(d, most);
   auto sum = hn::Zero(d);
@@ -68,8 +67,7 @@ void forward_columns(const T* in, int64_t in_stride, T* out, int64_t out_stride,
     T* y = out + j;
     auto most = hn::MaskedLoad(mask, d, x);
     for (int64_t i = 1; i < n; ++i) {
-      const auto v = hn::MaskedLoad(mask, d, x + i * in_stride);
-      most = hn::IfThenElse(hn::Ne(v, v), v, hn::IfThenElse(hn::Ne(most, most), most, hn::Max(most, v)));
+      most = hn::Max(most, hn::MaskedLoad(mask, d, x + i * in_stride));
     }
     auto sum = hn::Zero(d);
     for (int64_t i = 0; i < n; ++i) {
