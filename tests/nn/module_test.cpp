@@ -1,4 +1,5 @@
 // Modules: registration, names, cloning, files, containers. Numbers in names are cases of the issue tracker's lists.
+#include <cmath>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -112,8 +113,8 @@ TEST(Module, TrainEvalApplyZeroGradTo) {
 }
 
 TEST(Module, SaveAndLoad) {
-  gradus::test::TemporaryFolder folder;
-  const std::string path = folder.path("net.pt");
+  support::TemporaryFolder folder;
+  const std::string path = folder.file("net.pt");
   manual_seed(1);
   Net net, other;
   EXPECT_FALSE(equal(net->first->weight, other->first->weight));
@@ -124,8 +125,8 @@ TEST(Module, SaveAndLoad) {
 
 // A9 and pain 5: everything that does not fit is listed, nothing is changed.
 TEST(Module, LoadListsAllMismatches) {
-  gradus::test::TemporaryFolder folder;
-  const std::string path = folder.path("net.pt");
+  support::TemporaryFolder folder;
+  const std::string path = folder.file("net.pt");
   Net net;
   save(net, path);
   struct OtherImpl : nn::Module {
@@ -220,7 +221,7 @@ TEST(Utils, ClipGradNorm) {
   b.mutable_grad().zero_();
   EXPECT_NEAR(nn::utils::clip_grad_norm_({a, b}, 1.0) / 1e20, 1, 1e-6);
   EXPECT_TRUE(allclose(a.grad(), tensor({1.f, 0.f})));
-  b.mutable_grad() = tensor({NAN});
+  b.mutable_grad() = tensor({static_cast<float>(NAN)});
   EXPECT_TRUE(std::isnan(nn::utils::clip_grad_norm_({a, b}, 1.0)));
   EXPECT_TRUE(allclose(a.grad(), tensor({1.f, 0.f})));
   try {

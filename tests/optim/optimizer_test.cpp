@@ -54,8 +54,8 @@ TEST(Optimizer, A3AbsentGradientIsNotAZeroGradient) {
 }
 
 TEST(Optimizer, A5ResumeEqualsNeverStopping) {
-  gradus::test::TemporaryFolder folder;
-  const std::string path = folder.path("adam.pt");
+  support::TemporaryFolder folder;
+  const std::string path = folder.file("adam.pt");
   Tensor p = parameter({1, -2});
   Adam opt({p}, AdamOptions(.1));
   auto step = [](Optimizer& o, const Tensor& t) {
@@ -77,8 +77,8 @@ TEST(Optimizer, A5ResumeEqualsNeverStopping) {
 }
 
 TEST(Optimizer, A7WrongFileIsRefusedAtLoad) {
-  gradus::test::TemporaryFolder folder;
-  const std::string path = folder.path("adam.pt");
+  support::TemporaryFolder folder;
+  const std::string path = folder.file("adam.pt");
   Tensor p = parameter({1, -2}), q = parameter({3});
   Adam opt({p, q}, AdamOptions(.1));
   (p.sum() + q.sum()).backward();

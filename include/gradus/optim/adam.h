@@ -15,12 +15,12 @@ template <class Derived>
 class AdamOptionsBase : public OptimizerCloneableOptions<Derived> {
  public:
   using Betas = std::tuple<double, double>;
-  GRADUS_OPTION(double, lr, 0, 1e-3);
-  GRADUS_OPTION(Betas, betas, 1, Betas(0.9, 0.999));
-  GRADUS_OPTION(double, eps, 2, 1e-8);
-  GRADUS_OPTION(double, weight_decay, 3, Derived::kDefaultWeightDecay);
-  GRADUS_OPTION(bool, amsgrad, 4, false);
-  GRADUS_OPTION(bool, maximize, 5, false);
+  GRADUS_OPTION(Derived, double, lr, 0, 1e-3);
+  GRADUS_OPTION(Derived, Betas, betas, 1, Betas(0.9, 0.999));
+  GRADUS_OPTION(Derived, double, eps, 2, 1e-8);
+  GRADUS_OPTION(Derived, double, weight_decay, 3, Derived::kDefaultWeightDecay);
+  GRADUS_OPTION(Derived, bool, amsgrad, 4, false);
+  GRADUS_OPTION(Derived, bool, maximize, 5, false);
 
  public:
   template <class F>

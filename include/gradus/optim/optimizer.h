@@ -20,13 +20,13 @@ class OutputArchive;
 namespace optim {
 
 // An option that knows whether it was set: what a group leaves unset it inherits from the optimizer. `bit` numbers the
-// options of a class from 0.
-#define GRADUS_OPTION(T, name, bit, initial)                              \
+// options of a class from 0; Self is what the setter returns for chaining.
+#define GRADUS_OPTION(Self, T, name, bit, initial)                        \
  public:                                                                  \
-  auto name(const T& new_##name) -> decltype(*this)& {                    \
+  Self& name(const T& new_##name) {                                       \
     this->name##_ = new_##name;                                           \
     this->set_bits_ |= 1u << (bit);                                       \
-    return *this;                                                         \
+    return static_cast<Self&>(*this);                                     \
   }                                                                       \
   const T& name() const noexcept { return this->name##_; }                \
   T& name() noexcept { return this->name##_; }                            \

@@ -12,12 +12,12 @@ class GRADUS_API SGDOptions : public OptimizerCloneableOptions<SGDOptions> {
  public:
   SGDOptions() = default;
   SGDOptions(double lr) { this->lr(lr); }  // NOLINT
-  GRADUS_OPTION(double, lr, 0, 1e-3);
-  GRADUS_OPTION(double, momentum, 1, 0);
-  GRADUS_OPTION(double, dampening, 2, 0);
-  GRADUS_OPTION(double, weight_decay, 3, 0);
-  GRADUS_OPTION(bool, nesterov, 4, false);
-  GRADUS_OPTION(bool, maximize, 5, false);
+  GRADUS_OPTION(SGDOptions, double, lr, 0, 1e-3);
+  GRADUS_OPTION(SGDOptions, double, momentum, 1, 0);
+  GRADUS_OPTION(SGDOptions, double, dampening, 2, 0);
+  GRADUS_OPTION(SGDOptions, double, weight_decay, 3, 0);
+  GRADUS_OPTION(SGDOptions, bool, nesterov, 4, false);
+  GRADUS_OPTION(SGDOptions, bool, maximize, 5, false);
 
  public:
   template <class F>
