@@ -78,9 +78,9 @@ const std::string& Module::name() const noexcept {
     char* text = abi::__cxa_demangle(typeid(*this).name(), nullptr, nullptr, &status);
     name_ = status == 0 ? text : typeid(*this).name();
     std::free(text);
-    // Users know one namespace: "gradus::nn::LinearImpl".
-    const std::string inline_part = "gradus::v0::";
-    for (size_t at; (at = name_.find(inline_part)) != std::string::npos;) name_.replace(at, inline_part.size(), "gradus::");
+    // As the layers print themselves, and as libtorch has it: "torch::nn::LinearImpl".
+    const std::string inner = "gradus::v0::", outer = "torch::";
+    for (size_t at; (at = name_.find(inner)) != std::string::npos;) name_.replace(at, inner.size(), outer);
   }
   return name_;
 }

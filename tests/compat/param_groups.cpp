@@ -90,7 +90,7 @@ int main() {
 
   // State of one parameter.
   auto& state =
-      static_cast<torch::optim::AdamParamState&>(*adam.state().at(c10::guts::to_string(p.unsafeGetTensorImpl())));
+      static_cast<torch::optim::AdamParamState&>(*adam.state().begin()->second);
   std::cout << "steps " << state.step() << "\n";
   show("exp_avg", state.exp_avg());
 

@@ -57,6 +57,11 @@ class TensorIndex {
   Tensor tensor_;
 };
 
+/// "1:9223372036854775807:2": start:stop:step, with what is left out filled in.
+GRADUS_API std::ostream& operator<<(std::ostream& out, const Slice& slice);
+/// The index as it would be written: 3, true, None, ..., a slice or a tensor.
+GRADUS_API std::ostream& operator<<(std::ostream& out, const TensorIndex& index);
+
 }  // namespace indexing
 
 using indexing::Slice;

@@ -1,0 +1,10 @@
+# Runs PROGRAM and compares its standard output with the file EXPECTED; what it printed stays in the file OUTPUT.
+execute_process(COMMAND ${PROGRAM} OUTPUT_FILE ${OUTPUT} RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "${PROGRAM} ended with ${status}")
+endif()
+execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${OUTPUT} ${EXPECTED} RESULT_VARIABLE differs)
+if(differs)
+  execute_process(COMMAND diff -u ${EXPECTED} ${OUTPUT})
+  message(FATAL_ERROR "${OUTPUT} differs from ${EXPECTED}")
+endif()
