@@ -27,7 +27,14 @@ Tensor avg_pool2d(const Tensor& input, const AvgPool2dFuncOptions& o) {
   return gradus::avg_pool2d(input, o.kernel_size(), o.stride(), o.padding(), o.ceil_mode(), o.count_include_pad(), o.divisor_override());
 }
 
+void detail::check_batch_statistics(const Tensor& input, bool training) {
+  if (!training || input.dim() < 2) return;
+  GRADUS_CHECK_AS(ValueError, input.size(1) == 0 || input.numel() == 0 || input.numel() / input.size(1) > 1,
+                  "batch_norm: expected more than 1 value per channel when training; the input has shape ", input.sizes());
+}
+
 Tensor batch_norm(const Tensor& input, const Tensor& running_mean, const Tensor& running_var, const BatchNormFuncOptions& o) {
+  detail::check_batch_statistics(input, o.training());
   return gradus::batch_norm(input, optional_tensor(o.weight()), optional_tensor(o.bias()), optional_tensor(running_mean),
                             optional_tensor(running_var), o.training(), o.momentum().value_or(0.0), o.eps(), true);
 }

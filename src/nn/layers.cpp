@@ -155,6 +155,7 @@ void BatchNormImplBase::reset_parameters() {
 }
 
 Tensor BatchNormImplBase::normalize(const Tensor& input) {
+  functional::detail::check_batch_statistics(input, is_training());
   double factor = options.momentum().value_or(0.0);
   const bool training = is_training();
   if (training && num_batches_tracked.defined()) {

@@ -86,6 +86,11 @@ struct GRADUS_API PadFuncOptions {
   GRADUS_ARG(double, value) = 0;
 };
 
+namespace detail {
+/// Throws ValueError where training has one value per channel only: its variance means nothing.
+GRADUS_API void check_batch_statistics(const Tensor& input, bool training);
+}  // namespace detail
+
 // --- functions; each as the operator or layer of the same name ---
 GRADUS_API Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {});
 GRADUS_API Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2dFuncOptions& options = {});

@@ -77,7 +77,7 @@ const Operator op_max_pool2d::op = {
     "aten::max_pool2d", "",
     "max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
-    Operator::kComposite, 0};
+    0, 0};
 
 struct op_max_pool2d_with_indices {
   static const Operator op;
@@ -169,7 +169,7 @@ const Operator op_batch_norm::op = {
     "aten::batch_norm", "",
     "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
-    Operator::kComposite, 0};
+    0, 0};
 
 struct op_native_batch_norm {
   static const Operator op;
@@ -229,7 +229,7 @@ const Operator op_layer_norm::op = {
     "aten::layer_norm", "",
     "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
-    Operator::kComposite, 0};
+    0, 0};
 
 struct op_native_layer_norm {
   static const Operator op;
