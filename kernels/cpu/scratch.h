@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 #include <src/core/heap.h>
 
@@ -11,8 +12,12 @@ class Scratch {
  public:
   Scratch() = default;
   explicit Scratch(size_t nbytes) : data_(core::cpu_allocate(nbytes)), nbytes_(nbytes) {}
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
+  Scratch(Scratch&& o) noexcept : data_(std::exchange(o.data_, nullptr)), nbytes_(std::exchange(o.nbytes_, 0)) {}
+  Scratch& operator=(Scratch&& o) noexcept {
+    std::swap(data_, o.data_);
+    std::swap(nbytes_, o.nbytes_);
+    return *this;
+  }
   ~Scratch() { core::cpu_free(data_, nbytes_); }
   /// Replaces the block by one of at least `nbytes`; the content is lost.
   void reserve(size_t nbytes) {
