@@ -117,6 +117,10 @@ void rebase_history(const Tensor& self, Node* node);
 /// The grad_fn of a view after its root changed.
 void refresh_view(TensorImpl* view);
 bool view_requires_grad(const TensorImpl* view);
+/// Gives a view whose geometry was changed in place a grad_fn that fits it.
+void rebuild_view_history(TensorImpl* view);
+/// Makes a leaf that needs no gradient of `t`, which is no view.
+void drop_history(TensorImpl& t);
 
 inline bool requires_grad(const TensorImpl* t) {
   return t != nullptr && (t->has(TensorImpl::kRequiresGrad) || (t->has(TensorImpl::kView) && view_requires_grad(t)));

@@ -69,6 +69,14 @@ class Recorder {
     fill_edges(n);
     finish(n, outs.begin(), outs.size());
   }
+  template <class F>
+  void node_of_list(const char* name, const std::vector<Tensor>& outs, F&& f) {
+    std::vector<const Tensor*> pointers;
+    for (const Tensor& t : outs) pointers.push_back(&t);
+    Node* n = make_node(name, N, outs.size(), std::forward<F>(f));
+    fill_edges(n);
+    finish(n, pointers.data(), pointers.size());
+  }
 
  private:
   static Tensor copy_of(const Tensor& t);

@@ -65,10 +65,43 @@ void rebuild_from_root(TensorImpl* view) {
 
 bool view_requires_grad(const TensorImpl* view) { return view->view_.base->has(TensorImpl::kRequiresGrad); }
 
+void rebuild_view_history(TensorImpl* view) {
+  if (view_requires_grad(view)) rebuild_from_root(view);
+  view->view_.version = view->storage_->version.load(std::memory_order_relaxed);
+}
+
+void drop_history(TensorImpl& t) {
+  if (t.node_ && !t.has(TensorImpl::kLeafNode)) {
+    release_node(t.node_);
+    t.node_ = nullptr;
+    t.output_nr_ = 0;
+  }
+  t.flags_ &= ~uint32_t(TensorImpl::kRequiresGrad);
+}
+
+namespace {
+
+// Why a view that was made in a restricted way may not be written to, nor used after its base was.
+[[noreturn, gnu::cold]] void refuse_view(const TensorImpl* view, const char* who, const char* what) {
+  const auto creation = static_cast<CreationMeta>(view->view_.creation);
+  const char* how = creation == CreationMeta::kNoGrad
+                        ? " was created in no_grad mode; do both in the same mode, or clone() it"
+                    : creation == CreationMeta::kMultiOutput
+                        ? " is the output of a function that returns multiple views, which do not allow their views to be modified inplace; clone() it, "
+                          "or use narrow or select"
+                    : creation == CreationMeta::kInference ? " was created in inference mode; clone() it first"
+                                                           : " was created inside a custom Function; clone() it first";
+  throw Error(str(who, ": the output of ", view->view_.maker, what, ", and it", how));
+}
+
+}  // namespace
+
 void refresh_view(TensorImpl* view) {
   if (!stale(view) || !view_requires_grad(view)) return;
-  // A view made without recording has no history of its own to renew.
-  if (view->view_.creation == static_cast<uint8_t>(CreationMeta::kDefault)) rebuild_from_root(view);
+  if (view->view_.creation != static_cast<uint8_t>(CreationMeta::kDefault)) {
+    refuse_view(view, "grad_fn", " is a view and its base or another view of its base has been modified inplace");
+  }
+  rebuild_from_root(view);
   view->view_.version = view->storage_->version.load(std::memory_order_relaxed);
 }
 
@@ -77,20 +110,7 @@ void check_inplace(const Tensor& self, const char* op) {
   const char* who = op ? op : "in-place operator";
   if (t->has(TensorImpl::kView)) {
     const TensorImpl* base = t->view_.base;
-    switch (static_cast<CreationMeta>(t->view_.creation)) {
-      case CreationMeta::kNoGrad:
-        GRADUS_CHECK(!view_requires_grad(t), who, ": the output of ", t->view_.maker, " is a view that was created in no_grad mode and is now "
-                     "modified in place with grad mode enabled; clone() it, or do both in the same mode");
-        break;
-      case CreationMeta::kMultiOutput:
-        throw Error(str(who, ": the output of ", t->view_.maker, " is a view and is being modified inplace; it is one of several views of the "
-                    "same tensor, which is forbidden: clone() it, or use narrow or select"));
-      case CreationMeta::kInference:
-        throw Error(str(who, ": the output of ", t->view_.maker, " is a view created in inference mode; clone() it first"));
-      case CreationMeta::kCustomFunction:
-        throw Error(str(who, ": a view made inside a custom Function is being modified in place; clone() it first"));
-      case CreationMeta::kDefault: break;
-    }
+    if (t->view_.creation != static_cast<uint8_t>(CreationMeta::kDefault)) refuse_view(t, who, " is a view and is being modified inplace");
     GRADUS_CHECK(!(base->has(TensorImpl::kRequiresGrad) && (base->node_ == nullptr || base->has(TensorImpl::kLeafNode))), who,
                  ": a view of a leaf Variable that requires grad is being used in an in-place operation; use NoGradGuard to change the leaf");
     return;

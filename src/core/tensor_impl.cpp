@@ -388,7 +388,8 @@ namespace {
 TensorImpl* clone_header(const TensorImpl& t) {
   TensorImpl* a = new_impl(sizeof(TensorImpl), t.dtype_, t.device_);
   a->layout_ = t.layout_;
-  a->flags_ |= t.flags_ & (TensorImpl::kInference | TensorImpl::kPinned | TensorImpl::kWrappedNumber);
+  // Of the same kind as its base, whatever mode this thread is in.
+  a->flags_ = t.flags_ & (TensorImpl::kInference | TensorImpl::kPinned | TensorImpl::kWrappedNumber);
   return a;
 }
 void place(TensorImpl* a, const TensorImpl& t, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {

@@ -67,6 +67,7 @@ namespace gradus::inline v0::ops {
 [[gnu::weak]] void zero_(const Tensor&) { missing("zero_"); }
 [[gnu::weak]] void resize_(const Tensor&, IntArrayRef, std::optional<MemoryFormat>) { missing("resize_"); }
 [[gnu::weak]] Scalar item(const Tensor&) { missing("item"); }
+[[gnu::weak]] void resize_as_(const Tensor&, const Tensor&, std::optional<MemoryFormat>) { missing("resize_as_"); }
 [[gnu::weak]] Tensor empty(const Dest&, IntArrayRef, const TensorOptions&, std::optional<MemoryFormat>) { missing("empty"); }
 [[gnu::weak]] Tensor empty_like(const Tensor&, const TensorOptions&, std::optional<MemoryFormat>) { missing("empty_like"); }
 [[gnu::weak]] Tensor empty_strided(IntArrayRef, IntArrayRef, const TensorOptions&) { missing("empty_strided"); }
@@ -92,6 +93,8 @@ namespace gradus::inline v0::ops {
 [[gnu::weak]] Tensor eye(const Dest&, int64_t, const TensorOptions&) { missing("eye"); }
 [[gnu::weak]] Tensor eye(const Dest&, int64_t, int64_t, const TensorOptions&) { missing("eye"); }
 [[gnu::weak]] Tensor one_hot(const Tensor&, int64_t) { missing("one_hot"); }
+[[gnu::weak]] Tensor tril(const Dest&, const Tensor&, int64_t) { missing("tril"); }
+[[gnu::weak]] Tensor triu(const Dest&, const Tensor&, int64_t) { missing("triu"); }
 [[gnu::weak]] Tensor index(const Dest&, const Tensor&, ArrayRef<std::optional<Tensor>>) { missing("index"); }
 [[gnu::weak]] Tensor index_put(const Dest&, const Tensor&, ArrayRef<std::optional<Tensor>>, const Tensor&, bool) { missing("index_put"); }
 [[gnu::weak]] Tensor index_select(const Dest&, const Tensor&, int64_t, const Tensor&) { missing("index_select"); }
@@ -107,6 +110,19 @@ namespace gradus::inline v0::ops {
 [[gnu::weak]] Tensor stack(const Dest&, TensorList, int64_t) { missing("stack"); }
 [[gnu::weak]] Tensor embedding(const Tensor&, const Tensor&, int64_t, bool, bool) { missing("embedding"); }
 [[gnu::weak]] Tensor embedding_dense_backward(const Tensor&, const Tensor&, int64_t, int64_t, bool) { missing("embedding_dense_backward"); }
+[[gnu::weak]] Tensor index_copy(const Dest&, const Tensor&, int64_t, const Tensor&, const Tensor&) { missing("index_copy"); }
+[[gnu::weak]] Tensor index_fill(const Dest&, const Tensor&, int64_t, const Tensor&, const Scalar&) { missing("index_fill"); }
+[[gnu::weak]] Tensor index_fill(const Dest&, const Tensor&, int64_t, const Tensor&, const Tensor&) { missing("index_fill"); }
+[[gnu::weak]] Tensor scatter(const Dest&, const Tensor&, int64_t, const Tensor&, const Tensor&, std::string_view) { missing("scatter"); }
+[[gnu::weak]] Tensor scatter(const Dest&, const Tensor&, int64_t, const Tensor&, const Tensor&) { missing("scatter"); }
+[[gnu::weak]] Tensor scatter(const Dest&, const Tensor&, int64_t, const Tensor&, const Scalar&) { missing("scatter"); }
+[[gnu::weak]] Tensor scatter(const Dest&, const Tensor&, int64_t, const Tensor&, const Scalar&, std::string_view) { missing("scatter"); }
+[[gnu::weak]] Tensor take(const Dest&, const Tensor&, const Tensor&) { missing("take"); }
+[[gnu::weak]] Tensor argsort(const Tensor&, int64_t, bool) { missing("argsort"); }
+[[gnu::weak]] Tensor argsort(const Dest&, const Tensor&, bool, int64_t, bool) { missing("argsort"); }
+[[gnu::weak]] std::tuple<Tensor, Tensor> sort(const Dest&, const Tensor&, int64_t, bool) { missing("sort"); }
+[[gnu::weak]] std::tuple<Tensor, Tensor> sort(const Dest&, const Tensor&, std::optional<bool>, int64_t, bool) { missing("sort"); }
+[[gnu::weak]] std::tuple<Tensor, Tensor> topk(const Dest&, const Tensor&, int64_t, int64_t, bool, bool) { missing("topk"); }
 [[gnu::weak]] Tensor mm(const Dest&, const Tensor&, const Tensor&) { missing("mm"); }
 [[gnu::weak]] Tensor bmm(const Dest&, const Tensor&, const Tensor&) { missing("bmm"); }
 [[gnu::weak]] Tensor matmul(const Dest&, const Tensor&, const Tensor&) { missing("matmul"); }
@@ -346,6 +362,10 @@ namespace gradus::inline v0::ops {
 [[gnu::weak]] Tensor alias(const Tensor&) { missing("alias"); }
 [[gnu::weak]] Tensor select_backward(const Tensor&, IntArrayRef, int64_t, int64_t) { missing("select_backward"); }
 [[gnu::weak]] Tensor slice_backward(const Tensor&, IntArrayRef, int64_t, int64_t, int64_t, int64_t) { missing("slice_backward"); }
+[[gnu::weak]] Tensor swapaxes(const Tensor&, int64_t, int64_t) { missing("swapaxes"); }
+[[gnu::weak]] Tensor ravel(const Tensor&) { missing("ravel"); }
+[[gnu::weak]] Tensor diagonal(const Tensor&, int64_t, int64_t, int64_t) { missing("diagonal"); }
+[[gnu::weak]] Tensor unfold(const Tensor&, int64_t, int64_t, int64_t) { missing("unfold"); }
 
 }  // namespace gradus::inline v0::ops
 

@@ -23,5 +23,9 @@ GRADUS_API Tensor& fill_(Tensor& self, const Tensor& value);
 /// Sets every element to zero.
 GRADUS_API Tensor& zero_(Tensor& self);
 
+/// Resizes `self` in place to the size of `the_template`.
+GRADUS_API Tensor& resize_as_(Tensor& self, const Tensor& the_template,
+                              std::optional<MemoryFormat> memory_format = std::nullopt);
+
 }  // namespace v0
 }  // namespace gradus

@@ -98,5 +98,15 @@ GRADUS_API Tensor& eye_outf(int64_t n, int64_t m, Tensor& out);
 /// Class numbers as vectors with a one; `num_classes` is one more than the largest where it is -1.
 GRADUS_API Tensor one_hot(const Tensor& self, int64_t num_classes = -1);
 
+/// The lower triangle of matrices, zeros above diagonal number `diagonal`.
+GRADUS_API Tensor tril(const Tensor& self, int64_t diagonal = 0);
+GRADUS_API Tensor& tril_out(Tensor& out, const Tensor& self, int64_t diagonal = 0);
+GRADUS_API Tensor& tril_outf(const Tensor& self, int64_t diagonal, Tensor& out);
+
+/// The upper triangle of matrices, zeros below diagonal number `diagonal`.
+GRADUS_API Tensor triu(const Tensor& self, int64_t diagonal = 0);
+GRADUS_API Tensor& triu_out(Tensor& out, const Tensor& self, int64_t diagonal = 0);
+GRADUS_API Tensor& triu_outf(const Tensor& self, int64_t diagonal, Tensor& out);
+
 }  // namespace v0
 }  // namespace gradus

@@ -83,5 +83,80 @@ GRADUS_API Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t
 GRADUS_API Tensor embedding_dense_backward(const Tensor& grad_output, const Tensor& indices, int64_t num_weights,
                                            int64_t padding_idx, bool scale_grad_by_freq);
 
+/// Copies the slices of `source` to the slices of `self` that `index` lists.
+GRADUS_API Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source);
+GRADUS_API Tensor& index_copy_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index,
+                                  const Tensor& source);
+GRADUS_API Tensor& index_copy_outf(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                                   Tensor& out);
+
+/// Fills the slices that `index` lists with `value`.
+GRADUS_API Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value);
+
+/// Fills the slices that `index` lists with `value`.
+GRADUS_API Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value);
+
+/// `self` with elements of `src`, or `value`, at the places along `dim` that `index` lists.
+GRADUS_API Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                          std::string_view reduce);
+GRADUS_API Tensor& scatter_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                               std::string_view reduce);
+GRADUS_API Tensor& scatter_outf(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                                std::string_view reduce, Tensor& out);
+
+/// `self` with elements of `src`, or `value`, at the places along `dim` that `index` lists.
+GRADUS_API Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src);
+GRADUS_API Tensor& scatter_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src);
+GRADUS_API Tensor& scatter_outf(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, Tensor& out);
+
+/// `self` with elements of `src`, or `value`, at the places along `dim` that `index` lists.
+GRADUS_API Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value);
+GRADUS_API Tensor& scatter_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value);
+GRADUS_API Tensor& scatter_outf(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, Tensor& out);
+
+/// `self` with elements of `src`, or `value`, at the places along `dim` that `index` lists.
+GRADUS_API Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+                          std::string_view reduce);
+GRADUS_API Tensor& scatter_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+                               std::string_view reduce);
+GRADUS_API Tensor& scatter_outf(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+                                std::string_view reduce, Tensor& out);
+
+/// Elements of the flattened tensor.
+GRADUS_API Tensor take(const Tensor& self, const Tensor& index);
+GRADUS_API Tensor& take_out(Tensor& out, const Tensor& self, const Tensor& index);
+GRADUS_API Tensor& take_outf(const Tensor& self, const Tensor& index, Tensor& out);
+
+/// The indices that sort along `dim`.
+GRADUS_API Tensor argsort(const Tensor& self, int64_t dim = -1, bool descending = false);
+
+/// The indices that sort along `dim`.
+GRADUS_API Tensor argsort(const Tensor& self, bool stable, int64_t dim = -1, bool descending = false);
+GRADUS_API Tensor& argsort_out(Tensor& out, const Tensor& self, bool stable, int64_t dim = -1, bool descending = false);
+GRADUS_API Tensor& argsort_outf(const Tensor& self, bool stable, int64_t dim, bool descending, Tensor& out);
+
+/// Sorted values along `dim` and their indices.
+GRADUS_API std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim = -1, bool descending = false);
+GRADUS_API std::tuple<Tensor&, Tensor&> sort_out(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim = -1,
+                                                 bool descending = false);
+GRADUS_API std::tuple<Tensor&, Tensor&> sort_outf(const Tensor& self, int64_t dim, bool descending, Tensor& values,
+                                                  Tensor& indices);
+
+/// Sorted values along `dim` and their indices.
+GRADUS_API std::tuple<Tensor, Tensor> sort(const Tensor& self, std::optional<bool> stable, int64_t dim = -1,
+                                           bool descending = false);
+GRADUS_API std::tuple<Tensor&, Tensor&> sort_out(Tensor& values, Tensor& indices, const Tensor& self,
+                                                 std::optional<bool> stable, int64_t dim = -1, bool descending = false);
+GRADUS_API std::tuple<Tensor&, Tensor&> sort_outf(const Tensor& self, std::optional<bool> stable, int64_t dim,
+                                                  bool descending, Tensor& values, Tensor& indices);
+
+/// The `k` largest or smallest values along `dim` and their indices.
+GRADUS_API std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim = -1, bool largest = true,
+                                           bool sorted = true);
+GRADUS_API std::tuple<Tensor&, Tensor&> topk_out(Tensor& values, Tensor& indices, const Tensor& self, int64_t k,
+                                                 int64_t dim = -1, bool largest = true, bool sorted = true);
+GRADUS_API std::tuple<Tensor&, Tensor&> topk_outf(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted,
+                                                  Tensor& values, Tensor& indices);
+
 }  // namespace v0
 }  // namespace gradus

@@ -100,5 +100,14 @@ GRADUS_API Tensor select_backward(const Tensor& grad_output, IntArrayRef input_s
 GRADUS_API Tensor slice_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64_t dim, int64_t start,
                                  int64_t end, int64_t step);
 
+/// The same as transpose.
+GRADUS_API Tensor swapaxes(const Tensor& self, int64_t axis0, int64_t axis1);
+
+/// All dimensions as one.
+GRADUS_API Tensor ravel(const Tensor& self);
+
+/// A view of the diagonals of two dimensions, as the last one.
+GRADUS_API Tensor diagonal(const Tensor& self, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);
+
 }  // namespace v0
 }  // namespace gradus

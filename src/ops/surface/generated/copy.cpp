@@ -214,6 +214,20 @@ const Operator op_item::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kDataDependent, 0};
 
+struct op_resize_as_ {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& the_template,
+                                          std::optional<MemoryFormat> memory_format) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, the_template, memory_format);
+    ops::resize_as_(self, the_template, memory_format);
+  }
+};
+const Operator op_resize_as_::op = {
+    "aten::resize_as_", "",
+    "resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
+
 const Operator* const kOperators[] = {
     &op_clone::op,
     &op_copy_::op,
@@ -230,6 +244,7 @@ const Operator* const kOperators[] = {
     &op_zero_::op,
     &op_resize_::op,
     &op_item::op,
+    &op_resize_as_::op,
 };
 
 }  // namespace
@@ -306,6 +321,15 @@ Tensor& Tensor::zero_() const {
 
 Tensor& Tensor::resize_(IntArrayRef size, std::optional<MemoryFormat> memory_format) const {
   surface::op_resize_::call(*this, size, memory_format);
+  return const_cast<Tensor&>(*this);
+}
+
+Tensor& resize_as_(Tensor& self, const Tensor& the_template, std::optional<MemoryFormat> memory_format) {
+  surface::op_resize_as_::call(self, the_template, memory_format);
+  return self;
+}
+Tensor& Tensor::resize_as_(const Tensor& the_template, std::optional<MemoryFormat> memory_format) const {
+  surface::op_resize_as_::call(*this, the_template, memory_format);
   return const_cast<Tensor&>(*this);
 }
 

@@ -531,6 +531,84 @@ const Operator op_one_hot::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kComposite | Operator::kNondiff | Operator::kDataDependent, 0};
 
+struct op_tril {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t diagonal) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, diagonal);
+    return ops::tril(ops::Dest(), self, diagonal);
+  }
+};
+const Operator op_tril::op = {
+    "aten::tril", "",
+    "tril(Tensor self, int diagonal=0) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_tril_ {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t diagonal) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, diagonal);
+    ops::tril(ops::Dest::inplace(self), self, diagonal);
+  }
+};
+const Operator op_tril_::op = {
+    "aten::tril_", "",
+    "tril_(Tensor(a!) self, int diagonal=0) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
+
+struct op_tril_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t diagonal, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, diagonal, out);
+    ops::tril(ops::Dest::out(out), self, diagonal);
+  }
+};
+const Operator op_tril_out::op = {
+    "aten::tril", "out",
+    "tril.out(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
+
+struct op_triu {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t diagonal) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, diagonal);
+    return ops::triu(ops::Dest(), self, diagonal);
+  }
+};
+const Operator op_triu::op = {
+    "aten::triu", "",
+    "triu(Tensor self, int diagonal=0) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_triu_ {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t diagonal) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, diagonal);
+    ops::triu(ops::Dest::inplace(self), self, diagonal);
+  }
+};
+const Operator op_triu_::op = {
+    "aten::triu_", "",
+    "triu_(Tensor(a!) self, int diagonal=0) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
+
+struct op_triu_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t diagonal, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, diagonal, out);
+    ops::triu(ops::Dest::out(out), self, diagonal);
+  }
+};
+const Operator op_triu_out::op = {
+    "aten::triu", "out",
+    "triu.out(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
+
 const Operator* const kOperators[] = {
     &op_empty_memory_format::op,
     &op_empty_out::op,
@@ -569,6 +647,12 @@ const Operator* const kOperators[] = {
     &op_eye_m::op,
     &op_eye_m_out::op,
     &op_one_hot::op,
+    &op_tril::op,
+    &op_tril_::op,
+    &op_tril_out::op,
+    &op_triu::op,
+    &op_triu_::op,
+    &op_triu_out::op,
 };
 
 }  // namespace
@@ -762,5 +846,35 @@ Tensor& eye_outf(int64_t n, int64_t m, Tensor& out) {
 }
 
 Tensor one_hot(const Tensor& self, int64_t num_classes) { return surface::op_one_hot::call(self, num_classes); }
+
+Tensor tril(const Tensor& self, int64_t diagonal) { return surface::op_tril::call(self, diagonal); }
+Tensor Tensor::tril(int64_t diagonal) const { return surface::op_tril::call(*this, diagonal); }
+Tensor& Tensor::tril_(int64_t diagonal) const {
+  surface::op_tril_::call(*this, diagonal);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& tril_out(Tensor& out, const Tensor& self, int64_t diagonal) {
+  surface::op_tril_out::call(self, diagonal, out);
+  return out;
+}
+Tensor& tril_outf(const Tensor& self, int64_t diagonal, Tensor& out) {
+  surface::op_tril_out::call(self, diagonal, out);
+  return out;
+}
+
+Tensor triu(const Tensor& self, int64_t diagonal) { return surface::op_triu::call(self, diagonal); }
+Tensor Tensor::triu(int64_t diagonal) const { return surface::op_triu::call(*this, diagonal); }
+Tensor& Tensor::triu_(int64_t diagonal) const {
+  surface::op_triu_::call(*this, diagonal);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& triu_out(Tensor& out, const Tensor& self, int64_t diagonal) {
+  surface::op_triu_out::call(self, diagonal, out);
+  return out;
+}
+Tensor& triu_outf(const Tensor& self, int64_t diagonal, Tensor& out) {
+  surface::op_triu_out::call(self, diagonal, out);
+  return out;
+}
 
 }  // namespace gradus::inline v0

@@ -401,6 +401,412 @@ const Operator op_embedding_dense_backward::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     0, 0};
 
+struct op_index_copy {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t dim, const Tensor& index,
+                                            const Tensor& source) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, dim, index, source);
+    return ops::index_copy(ops::Dest(), self, dim, index, source);
+  }
+};
+const Operator op_index_copy::op = {
+    "aten::index_copy", "",
+    "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_index_copy_ {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, dim, index, source);
+    ops::index_copy(ops::Dest::inplace(self), self, dim, index, source);
+  }
+};
+const Operator op_index_copy_::op = {
+    "aten::index_copy_", "",
+    "index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
+
+struct op_index_copy_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                                          const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, dim, index, source, out);
+    ops::index_copy(ops::Dest::out(out), self, dim, index, source);
+  }
+};
+const Operator op_index_copy_out::op = {
+    "aten::index_copy", "out",
+    "index_copy.out(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
+
+struct op_index_fill_int_Scalar {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, dim, index, value);
+    return ops::index_fill(ops::Dest(), self, dim, index, value);
+  }
+};
+const Operator op_index_fill_int_Scalar::op = {
+    "aten::index_fill", "int_Scalar",
+    "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_index_fill__int_Scalar {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, dim, index, value);
+    ops::index_fill(ops::Dest::inplace(self), self, dim, index, value);
+  }
+};
+const Operator op_index_fill__int_Scalar::op = {
+    "aten::index_fill_", "int_Scalar",
+    "index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
+
+struct op_index_fill_int_Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, dim, index, value);
+    return ops::index_fill(ops::Dest(), self, dim, index, value);
+  }
+};
+const Operator op_index_fill_int_Tensor::op = {
+    "aten::index_fill", "int_Tensor",
+    "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_index_fill__int_Tensor {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, dim, index, value);
+    ops::index_fill(ops::Dest::inplace(self), self, dim, index, value);
+  }
+};
+const Operator op_index_fill__int_Tensor::op = {
+    "aten::index_fill_", "int_Tensor",
+    "index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
+
+struct op_scatter_reduce {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                                            std::string_view reduce) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, dim, index, src, reduce);
+    return ops::scatter(ops::Dest(), self, dim, index, src, reduce);
+  }
+};
+const Operator op_scatter_reduce::op = {
+    "aten::scatter", "reduce",
+    "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_scatter__reduce {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                                          std::string_view reduce) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, dim, index, src, reduce);
+    ops::scatter(ops::Dest::inplace(self), self, dim, index, src, reduce);
+  }
+};
+const Operator op_scatter__reduce::op = {
+    "aten::scatter_", "reduce",
+    "scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
+
+struct op_scatter_reduce_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                                          std::string_view reduce, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, dim, index, src, reduce, out);
+    ops::scatter(ops::Dest::out(out), self, dim, index, src, reduce);
+  }
+};
+const Operator op_scatter_reduce_out::op = {
+    "aten::scatter", "reduce_out",
+    "scatter.reduce_out(Tensor self, int dim, Tensor index, Tensor src, *, str reduce, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
+
+struct op_scatter_src {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, dim, index, src);
+    return ops::scatter(ops::Dest(), self, dim, index, src);
+  }
+};
+const Operator op_scatter_src::op = {
+    "aten::scatter", "src",
+    "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_scatter__src {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, dim, index, src);
+    ops::scatter(ops::Dest::inplace(self), self, dim, index, src);
+  }
+};
+const Operator op_scatter__src::op = {
+    "aten::scatter_", "src",
+    "scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
+
+struct op_scatter_src_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                                          const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, dim, index, src, out);
+    ops::scatter(ops::Dest::out(out), self, dim, index, src);
+  }
+};
+const Operator op_scatter_src_out::op = {
+    "aten::scatter", "src_out",
+    "scatter.src_out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
+
+struct op_scatter_value {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, dim, index, value);
+    return ops::scatter(ops::Dest(), self, dim, index, value);
+  }
+};
+const Operator op_scatter_value::op = {
+    "aten::scatter", "value",
+    "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_scatter__value {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, dim, index, value);
+    ops::scatter(ops::Dest::inplace(self), self, dim, index, value);
+  }
+};
+const Operator op_scatter__value::op = {
+    "aten::scatter_", "value",
+    "scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
+
+struct op_scatter_value_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+                                          const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, dim, index, value, out);
+    ops::scatter(ops::Dest::out(out), self, dim, index, value);
+  }
+};
+const Operator op_scatter_value_out::op = {
+    "aten::scatter", "value_out",
+    "scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
+
+struct op_scatter_value_reduce {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+                                            std::string_view reduce) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, dim, index, value, reduce);
+    return ops::scatter(ops::Dest(), self, dim, index, value, reduce);
+  }
+};
+const Operator op_scatter_value_reduce::op = {
+    "aten::scatter", "value_reduce",
+    "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_scatter__value_reduce {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+                                          std::string_view reduce) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, dim, index, value, reduce);
+    ops::scatter(ops::Dest::inplace(self), self, dim, index, value, reduce);
+  }
+};
+const Operator op_scatter__value_reduce::op = {
+    "aten::scatter_", "value_reduce",
+    "scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace, 0};
+
+struct op_scatter_value_reduce_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+                                          std::string_view reduce, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, dim, index, value, reduce, out);
+    ops::scatter(ops::Dest::out(out), self, dim, index, value, reduce);
+  }
+};
+const Operator op_scatter_value_reduce_out::op = {
+    "aten::scatter", "value_reduce_out",
+    "scatter.value_reduce_out(Tensor self, int dim, Tensor index, Scalar value, *, str reduce, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
+
+struct op_take {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, const Tensor& index) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, index);
+    return ops::take(ops::Dest(), self, index);
+  }
+};
+const Operator op_take::op = {
+    "aten::take", "",
+    "take(Tensor self, Tensor index) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_take_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& index, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, index, out);
+    ops::take(ops::Dest::out(out), self, index);
+  }
+};
+const Operator op_take_out::op = {
+    "aten::take", "out",
+    "take.out(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
+
+struct op_argsort {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t dim, bool descending) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, dim, descending);
+    return ops::argsort(self, dim, descending);
+  }
+};
+const Operator op_argsort::op = {
+    "aten::argsort", "",
+    "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kNondiff, 0};
+
+struct op_argsort_stable {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, bool stable, int64_t dim, bool descending) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, stable, dim, descending);
+    return ops::argsort(ops::Dest(), self, stable, dim, descending);
+  }
+};
+const Operator op_argsort_stable::op = {
+    "aten::argsort", "stable",
+    "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite | Operator::kNondiff, 0};
+
+struct op_argsort_stable_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, bool stable, int64_t dim, bool descending,
+                                          const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, stable, dim, descending, out);
+    ops::argsort(ops::Dest::out(out), self, stable, dim, descending);
+  }
+};
+const Operator op_argsort_stable_out::op = {
+    "aten::argsort", "stable_out",
+    "argsort.stable_out(Tensor self, *, bool stable, int dim=-1, bool descending=False, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kComposite | Operator::kNondiff, 1};
+
+struct op_sort {
+  static const Operator op;
+  [[gnu::always_inline]] static std::tuple<Tensor, Tensor> call(const Tensor& self, int64_t dim, bool descending) {
+    if (intercepted(op)) [[unlikely]] return intercept<std::tuple<Tensor, Tensor>>(op, self, dim, descending);
+    return ops::sort(ops::Dest(), self, dim, descending);
+  }
+};
+const Operator op_sort::op = {
+    "aten::sort", "",
+    "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_sort_values {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t dim, bool descending, const Tensor& values,
+                                          const Tensor& indices) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, dim, descending, values, indices);
+    ops::sort(ops::Dest::out(values, indices), self, dim, descending);
+  }
+};
+const Operator op_sort_values::op = {
+    "aten::sort", "values",
+    "sort.values(Tensor self, int dim=-1, bool descending=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 2};
+
+struct op_sort_stable {
+  static const Operator op;
+  [[gnu::always_inline]] static std::tuple<Tensor, Tensor> call(const Tensor& self, std::optional<bool> stable,
+                                                                int64_t dim, bool descending) {
+    if (intercepted(op)) [[unlikely]] return intercept<std::tuple<Tensor, Tensor>>(op, self, stable, dim, descending);
+    return ops::sort(ops::Dest(), self, stable, dim, descending);
+  }
+};
+const Operator op_sort_stable::op = {
+    "aten::sort", "stable",
+    "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_sort_values_stable {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, std::optional<bool> stable, int64_t dim, bool descending,
+                                          const Tensor& values, const Tensor& indices) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, stable, dim, descending, values, indices);
+    ops::sort(ops::Dest::out(values, indices), self, stable, dim, descending);
+  }
+};
+const Operator op_sort_values_stable::op = {
+    "aten::sort", "values_stable",
+    "sort.values_stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 2};
+
+struct op_topk {
+  static const Operator op;
+  [[gnu::always_inline]] static std::tuple<Tensor, Tensor> call(const Tensor& self, int64_t k, int64_t dim,
+                                                                bool largest, bool sorted) {
+    if (intercepted(op)) [[unlikely]] return intercept<std::tuple<Tensor, Tensor>>(op, self, k, dim, largest, sorted);
+    return ops::topk(ops::Dest(), self, k, dim, largest, sorted);
+  }
+};
+const Operator op_topk::op = {
+    "aten::topk", "",
+    "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_topk_values {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted,
+                                          const Tensor& values, const Tensor& indices) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, k, dim, largest, sorted, values, indices);
+    ops::topk(ops::Dest::out(values, indices), self, k, dim, largest, sorted);
+  }
+};
+const Operator op_topk_values::op = {
+    "aten::topk", "values",
+    "topk.values(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 2};
+
 const Operator* const kOperators[] = {
     &op_index_Tensor::op,
     &op_index_Tensor_out::op,
@@ -431,6 +837,36 @@ const Operator* const kOperators[] = {
     &op_stack_out::op,
     &op_embedding::op,
     &op_embedding_dense_backward::op,
+    &op_index_copy::op,
+    &op_index_copy_::op,
+    &op_index_copy_out::op,
+    &op_index_fill_int_Scalar::op,
+    &op_index_fill__int_Scalar::op,
+    &op_index_fill_int_Tensor::op,
+    &op_index_fill__int_Tensor::op,
+    &op_scatter_reduce::op,
+    &op_scatter__reduce::op,
+    &op_scatter_reduce_out::op,
+    &op_scatter_src::op,
+    &op_scatter__src::op,
+    &op_scatter_src_out::op,
+    &op_scatter_value::op,
+    &op_scatter__value::op,
+    &op_scatter_value_out::op,
+    &op_scatter_value_reduce::op,
+    &op_scatter__value_reduce::op,
+    &op_scatter_value_reduce_out::op,
+    &op_take::op,
+    &op_take_out::op,
+    &op_argsort::op,
+    &op_argsort_stable::op,
+    &op_argsort_stable_out::op,
+    &op_sort::op,
+    &op_sort_values::op,
+    &op_sort_stable::op,
+    &op_sort_values_stable::op,
+    &op_topk::op,
+    &op_topk_values::op,
 };
 
 }  // namespace
@@ -615,6 +1051,209 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_id
 Tensor embedding_dense_backward(const Tensor& grad_output, const Tensor& indices, int64_t num_weights,
                                 int64_t padding_idx, bool scale_grad_by_freq) {
   return surface::op_embedding_dense_backward::call(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq);
+}
+
+Tensor index_copy(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  return surface::op_index_copy::call(self, dim, index, source);
+}
+Tensor Tensor::index_copy(int64_t dim, const Tensor& index, const Tensor& source) const {
+  return surface::op_index_copy::call(*this, dim, index, source);
+}
+Tensor& Tensor::index_copy_(int64_t dim, const Tensor& index, const Tensor& source) const {
+  surface::op_index_copy_::call(*this, dim, index, source);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& index_copy_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  surface::op_index_copy_out::call(self, dim, index, source, out);
+  return out;
+}
+Tensor& index_copy_outf(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Tensor& out) {
+  surface::op_index_copy_out::call(self, dim, index, source, out);
+  return out;
+}
+
+Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+  return surface::op_index_fill_int_Scalar::call(self, dim, index, value);
+}
+Tensor Tensor::index_fill(int64_t dim, const Tensor& index, const Scalar& value) const {
+  return surface::op_index_fill_int_Scalar::call(*this, dim, index, value);
+}
+Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Scalar& value) const {
+  surface::op_index_fill__int_Scalar::call(*this, dim, index, value);
+  return const_cast<Tensor&>(*this);
+}
+
+Tensor index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
+  return surface::op_index_fill_int_Tensor::call(self, dim, index, value);
+}
+Tensor Tensor::index_fill(int64_t dim, const Tensor& index, const Tensor& value) const {
+  return surface::op_index_fill_int_Tensor::call(*this, dim, index, value);
+}
+Tensor& Tensor::index_fill_(int64_t dim, const Tensor& index, const Tensor& value) const {
+  surface::op_index_fill__int_Tensor::call(*this, dim, index, value);
+  return const_cast<Tensor&>(*this);
+}
+
+Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) {
+  return surface::op_scatter_reduce::call(self, dim, index, src, reduce);
+}
+Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) const {
+  return surface::op_scatter_reduce::call(*this, dim, index, src, reduce);
+}
+Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) const {
+  surface::op_scatter__reduce::call(*this, dim, index, src, reduce);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& scatter_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+                    std::string_view reduce) {
+  surface::op_scatter_reduce_out::call(self, dim, index, src, reduce, out);
+  return out;
+}
+Tensor& scatter_outf(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                     Tensor& out) {
+  surface::op_scatter_reduce_out::call(self, dim, index, src, reduce, out);
+  return out;
+}
+
+Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  return surface::op_scatter_src::call(self, dim, index, src);
+}
+Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Tensor& src) const {
+  return surface::op_scatter_src::call(*this, dim, index, src);
+}
+Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Tensor& src) const {
+  surface::op_scatter__src::call(*this, dim, index, src);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& scatter_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
+  surface::op_scatter_src_out::call(self, dim, index, src, out);
+  return out;
+}
+Tensor& scatter_outf(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, Tensor& out) {
+  surface::op_scatter_src_out::call(self, dim, index, src, out);
+  return out;
+}
+
+Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+  return surface::op_scatter_value::call(self, dim, index, value);
+}
+Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Scalar& value) const {
+  return surface::op_scatter_value::call(*this, dim, index, value);
+}
+Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Scalar& value) const {
+  surface::op_scatter__value::call(*this, dim, index, value);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& scatter_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+  surface::op_scatter_value_out::call(self, dim, index, value, out);
+  return out;
+}
+Tensor& scatter_outf(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, Tensor& out) {
+  surface::op_scatter_value_out::call(self, dim, index, value, out);
+  return out;
+}
+
+Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce) {
+  return surface::op_scatter_value_reduce::call(self, dim, index, value, reduce);
+}
+Tensor Tensor::scatter(int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce) const {
+  return surface::op_scatter_value_reduce::call(*this, dim, index, value, reduce);
+}
+Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce) const {
+  surface::op_scatter__value_reduce::call(*this, dim, index, value, reduce);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& scatter_out(Tensor& out, const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+                    std::string_view reduce) {
+  surface::op_scatter_value_reduce_out::call(self, dim, index, value, reduce, out);
+  return out;
+}
+Tensor& scatter_outf(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce,
+                     Tensor& out) {
+  surface::op_scatter_value_reduce_out::call(self, dim, index, value, reduce, out);
+  return out;
+}
+
+Tensor take(const Tensor& self, const Tensor& index) { return surface::op_take::call(self, index); }
+Tensor Tensor::take(const Tensor& index) const { return surface::op_take::call(*this, index); }
+Tensor& take_out(Tensor& out, const Tensor& self, const Tensor& index) {
+  surface::op_take_out::call(self, index, out);
+  return out;
+}
+Tensor& take_outf(const Tensor& self, const Tensor& index, Tensor& out) {
+  surface::op_take_out::call(self, index, out);
+  return out;
+}
+
+Tensor argsort(const Tensor& self, int64_t dim, bool descending) {
+  return surface::op_argsort::call(self, dim, descending);
+}
+Tensor Tensor::argsort(int64_t dim, bool descending) const { return surface::op_argsort::call(*this, dim, descending); }
+
+Tensor argsort(const Tensor& self, bool stable, int64_t dim, bool descending) {
+  return surface::op_argsort_stable::call(self, stable, dim, descending);
+}
+Tensor Tensor::argsort(bool stable, int64_t dim, bool descending) const {
+  return surface::op_argsort_stable::call(*this, stable, dim, descending);
+}
+Tensor& argsort_out(Tensor& out, const Tensor& self, bool stable, int64_t dim, bool descending) {
+  surface::op_argsort_stable_out::call(self, stable, dim, descending, out);
+  return out;
+}
+Tensor& argsort_outf(const Tensor& self, bool stable, int64_t dim, bool descending, Tensor& out) {
+  surface::op_argsort_stable_out::call(self, stable, dim, descending, out);
+  return out;
+}
+
+std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim, bool descending) {
+  return surface::op_sort::call(self, dim, descending);
+}
+std::tuple<Tensor, Tensor> Tensor::sort(int64_t dim, bool descending) const {
+  return surface::op_sort::call(*this, dim, descending);
+}
+std::tuple<Tensor&, Tensor&> sort_out(Tensor& values, Tensor& indices, const Tensor& self, int64_t dim,
+                                      bool descending) {
+  surface::op_sort_values::call(self, dim, descending, values, indices);
+  return {values, indices};
+}
+std::tuple<Tensor&, Tensor&> sort_outf(const Tensor& self, int64_t dim, bool descending, Tensor& values,
+                                       Tensor& indices) {
+  surface::op_sort_values::call(self, dim, descending, values, indices);
+  return {values, indices};
+}
+
+std::tuple<Tensor, Tensor> sort(const Tensor& self, std::optional<bool> stable, int64_t dim, bool descending) {
+  return surface::op_sort_stable::call(self, stable, dim, descending);
+}
+std::tuple<Tensor, Tensor> Tensor::sort(std::optional<bool> stable, int64_t dim, bool descending) const {
+  return surface::op_sort_stable::call(*this, stable, dim, descending);
+}
+std::tuple<Tensor&, Tensor&> sort_out(Tensor& values, Tensor& indices, const Tensor& self, std::optional<bool> stable,
+                                      int64_t dim, bool descending) {
+  surface::op_sort_values_stable::call(self, stable, dim, descending, values, indices);
+  return {values, indices};
+}
+std::tuple<Tensor&, Tensor&> sort_outf(const Tensor& self, std::optional<bool> stable, int64_t dim, bool descending,
+                                       Tensor& values, Tensor& indices) {
+  surface::op_sort_values_stable::call(self, stable, dim, descending, values, indices);
+  return {values, indices};
+}
+
+std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted) {
+  return surface::op_topk::call(self, k, dim, largest, sorted);
+}
+std::tuple<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, bool largest, bool sorted) const {
+  return surface::op_topk::call(*this, k, dim, largest, sorted);
+}
+std::tuple<Tensor&, Tensor&> topk_out(Tensor& values, Tensor& indices, const Tensor& self, int64_t k, int64_t dim,
+                                      bool largest, bool sorted) {
+  surface::op_topk_values::call(self, k, dim, largest, sorted, values, indices);
+  return {values, indices};
+}
+std::tuple<Tensor&, Tensor&> topk_outf(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted,
+                                       Tensor& values, Tensor& indices) {
+  surface::op_topk_values::call(self, k, dim, largest, sorted, values, indices);
+  return {values, indices};
 }
 
 }  // namespace gradus::inline v0

@@ -39,5 +39,7 @@ void zero_(const Tensor& self);
 void resize_(const Tensor& self, IntArrayRef size, std::optional<MemoryFormat> memory_format);
 // item(Tensor self) -> Scalar
 Scalar item(const Tensor& self);
+// resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)
+void resize_as_(const Tensor& self, const Tensor& the_template, std::optional<MemoryFormat> memory_format);
 
 }  // namespace gradus::inline v0::ops

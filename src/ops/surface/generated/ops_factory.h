@@ -62,5 +62,9 @@ Tensor eye(const Dest& dest, int64_t n, const TensorOptions& options);
 Tensor eye(const Dest& dest, int64_t n, int64_t m, const TensorOptions& options);
 // one_hot(Tensor self, int num_classes=-1) -> Tensor
 Tensor one_hot(const Tensor& self, int64_t num_classes);
+// tril(Tensor self, int diagonal=0) -> Tensor
+Tensor tril(const Dest& dest, const Tensor& self, int64_t diagonal);
+// triu(Tensor self, int diagonal=0) -> Tensor
+Tensor triu(const Dest& dest, const Tensor& self, int64_t diagonal);
 
 }  // namespace gradus::inline v0::ops

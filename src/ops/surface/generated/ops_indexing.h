@@ -43,5 +43,35 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_id
 // embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor
 Tensor embedding_dense_backward(const Tensor& grad_output, const Tensor& indices, int64_t num_weights,
                                 int64_t padding_idx, bool scale_grad_by_freq);
+// index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
+Tensor index_copy(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source);
+// index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+Tensor index_fill(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value);
+// index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor
+Tensor index_fill(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value);
+// scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor
+Tensor scatter(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+               std::string_view reduce);
+// scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor
+Tensor scatter(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src);
+// scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+Tensor scatter(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value);
+// scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor
+Tensor scatter(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+               std::string_view reduce);
+// take(Tensor self, Tensor index) -> Tensor
+Tensor take(const Dest& dest, const Tensor& self, const Tensor& index);
+// argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor
+Tensor argsort(const Tensor& self, int64_t dim, bool descending);
+// argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor
+Tensor argsort(const Dest& dest, const Tensor& self, bool stable, int64_t dim, bool descending);
+// sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
+std::tuple<Tensor, Tensor> sort(const Dest& dest, const Tensor& self, int64_t dim, bool descending);
+// sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
+std::tuple<Tensor, Tensor> sort(const Dest& dest, const Tensor& self, std::optional<bool> stable, int64_t dim,
+                                bool descending);
+// topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
+std::tuple<Tensor, Tensor> topk(const Dest& dest, const Tensor& self, int64_t k, int64_t dim, bool largest,
+                                bool sorted);
 
 }  // namespace gradus::inline v0::ops

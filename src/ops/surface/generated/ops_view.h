@@ -96,5 +96,13 @@ Tensor select_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64
 // slice_backward(Tensor grad_output, int[] input_sizes, int dim, int start, int end, int step) -> Tensor
 Tensor slice_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64_t dim, int64_t start, int64_t end,
                       int64_t step);
+// swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)
+Tensor swapaxes(const Tensor& self, int64_t axis0, int64_t axis1);
+// ravel(Tensor(a) self) -> Tensor(a)
+Tensor ravel(const Tensor& self);
+// diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)
+Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2);
+// unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)
+Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step);
 
 }  // namespace gradus::inline v0::ops

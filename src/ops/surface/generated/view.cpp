@@ -574,6 +574,58 @@ const Operator op_slice_backward::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     0, 0};
 
+struct op_swapaxes {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t axis0, int64_t axis1) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, axis0, axis1);
+    return ops::swapaxes(self, axis0, axis1);
+  }
+};
+const Operator op_swapaxes::op = {
+    "aten::swapaxes", "",
+    "swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
+
+struct op_ravel {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self);
+    return ops::ravel(self);
+  }
+};
+const Operator op_ravel::op = {
+    "aten::ravel", "",
+    "ravel(Tensor(a) self) -> Tensor(a)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
+
+struct op_diagonal {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, offset, dim1, dim2);
+    return ops::diagonal(self, offset, dim1, dim2);
+  }
+};
+const Operator op_diagonal::op = {
+    "aten::diagonal", "",
+    "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
+
+struct op_unfold {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, int64_t dimension, int64_t size, int64_t step) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, dimension, size, step);
+    return ops::unfold(self, dimension, size, step);
+  }
+};
+const Operator op_unfold::op = {
+    "aten::unfold", "",
+    "unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
+
 const Operator* const kOperators[] = {
     &op_view::op,
     &op_view_dtype::op,
@@ -618,6 +670,10 @@ const Operator* const kOperators[] = {
     &op_alias::op,
     &op_select_backward::op,
     &op_slice_backward::op,
+    &op_swapaxes::op,
+    &op_ravel::op,
+    &op_diagonal::op,
+    &op_unfold::op,
 };
 
 }  // namespace
@@ -825,6 +881,25 @@ Tensor select_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64
 Tensor slice_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64_t dim, int64_t start, int64_t end,
                       int64_t step) {
   return surface::op_slice_backward::call(grad_output, input_sizes, dim, start, end, step);
+}
+
+Tensor swapaxes(const Tensor& self, int64_t axis0, int64_t axis1) {
+  return surface::op_swapaxes::call(self, axis0, axis1);
+}
+Tensor Tensor::swapaxes(int64_t axis0, int64_t axis1) const { return surface::op_swapaxes::call(*this, axis0, axis1); }
+
+Tensor ravel(const Tensor& self) { return surface::op_ravel::call(self); }
+Tensor Tensor::ravel() const { return surface::op_ravel::call(*this); }
+
+Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
+  return surface::op_diagonal::call(self, offset, dim1, dim2);
+}
+Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2) const {
+  return surface::op_diagonal::call(*this, offset, dim1, dim2);
+}
+
+Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step) const {
+  return surface::op_unfold::call(*this, dimension, size, step);
 }
 
 }  // namespace gradus::inline v0

@@ -1,0 +1,198 @@
+// Views of parts: select, slice and what is made of them; several views at once.
+#include <algorithm>
+
+#include <gradus/autograd/grad_mode.h>
+#include <gradus/ops/ops.h>
+
+#include "ops/surface/generated/ops_view.h"
+
+#include "pointwise_plan.h"
+#include "view_geometry.h"
+
+namespace gradus::inline v0::ops {
+
+namespace {
+
+int64_t wrap_nonscalar(const TensorImpl& t, int64_t dim, const char* op) {
+  GRADUS_CHECK_AS(IndexError, t.dim() > 0, op, ": a 0-dim tensor was given; expected one with dimensions");
+  return wrap_dim(dim, t.dim(), op);
+}
+
+Tensor zeros_of(IntArrayRef sizes, const Tensor& like) {
+  Tensor out = core::empty(sizes, like.scalar_type(), like.device());
+  out.zero_();
+  return out;
+}
+
+}  // namespace
+
+Tensor select(const Tensor& self, int64_t dim, int64_t index) {
+  const TensorImpl& t = defined(self, "select");
+  dim = wrap_nonscalar(t, dim, "select");
+  const auto at = static_cast<size_t>(dim);
+  const int64_t size = t.sizes()[at];
+  GRADUS_CHECK_AS(IndexError, index >= -size && index < size, "select: index ", index, " is out of range for dim ", dim, " of a tensor of shape ", t.sizes(),
+                  "; expected ", -size, "..", size - 1);
+  if (index < 0) index += size;
+  Geo g(t);
+  g.offset += index * g.strides[at];
+  g.sizes.erase_at(at);
+  g.strides.erase_at(at);
+  Tensor out = make_view(self, g, "Select");
+  if (auto r = recording(self)) {
+    r.node("SelectBackward0", out, [sizes = DimVector(t.sizes()), dim, index](const GradIn& g, GradOut& d) {
+      d[0] = gradus::select_backward(g[0], sizes, dim, index);
+    });
+  }
+  return out;
+}
+
+Tensor select_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64_t dim, int64_t index) {
+  auto r = recording(grad_output);
+  defined(grad_output, "select_backward");
+  Tensor out;
+  {
+    NoGradGuard guard;
+    out = zeros_of(input_sizes, grad_output);
+    copy_into(ops::select(out, dim, index), grad_output);
+  }
+  if (r) r.node("SelectBackwardBackward0", out, [dim, index](const GradIn& g, GradOut& d) { d[0] = g[0].select(dim, index); });
+  return out;
+}
+
+Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) {
+  const TensorImpl& t = defined(self, "slice");
+  dim = wrap_nonscalar(t, dim, "slice");
+  GRADUS_CHECK_AS(ValueError, step > 0, "slice: step is ", step, "; expected a positive number");
+  const auto at = static_cast<size_t>(dim);
+  const int64_t size = t.sizes()[at];
+  auto clamp = [size](int64_t v) { return std::clamp<int64_t>(v < 0 ? v + size : v, 0, size); };
+  const int64_t from = clamp(start.value_or(0)), to = std::max(from, clamp(end.value_or(INT64_MAX)));
+  Geo g(t);
+  g.offset += from * g.strides[at];
+  g.sizes[at] = (to - from + step - 1) / step;
+  if (step != 1) g.strides[at] *= step;
+  Tensor out = make_view(self, g, "Slice");
+  if (auto r = recording(self)) {
+    r.node("SliceBackward0", out, [sizes = DimVector(t.sizes()), dim, from, to, step](const GradIn& g, GradOut& d) {
+      d[0] = gradus::slice_backward(g[0], sizes, dim, from, to, step);
+    });
+  }
+  return out;
+}
+
+Tensor slice_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64_t dim, int64_t start, int64_t end, int64_t step) {
+  auto r = recording(grad_output);
+  defined(grad_output, "slice_backward");
+  Tensor out;
+  {
+    NoGradGuard guard;
+    out = zeros_of(input_sizes, grad_output);
+    copy_into(ops::slice(out, dim, start, end, step), grad_output);
+  }
+  if (r) {
+    r.node("SliceBackwardBackward0", out, [dim, start, end, step](const GradIn& g, GradOut& d) { d[0] = g[0].slice(dim, start, end, step); });
+  }
+  return out;
+}
+
+Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
+  const TensorImpl& t = defined(self, "narrow");
+  GRADUS_CHECK(t.dim() > 0, "narrow: a 0-dim tensor was given; expected one with dimensions");
+  GRADUS_CHECK(length >= 0, "narrow: length is ", length, "; expected a number >= 0");
+  const int64_t size = t.sizes()[static_cast<size_t>(wrap_dim(dim, t.dim(), "narrow"))];
+  GRADUS_CHECK_AS(IndexError, start >= -size && start <= size, "narrow: start ", start, " is out of range for a size of ", size, "; expected ", -size, "..", size);
+  if (start < 0) start += size;
+  GRADUS_CHECK(start <= size - length, "narrow: start ", start, " + length ", length, " exceeds the dimension's size ", size);
+  return self.slice(dim, start, start + length, 1);
+}
+
+Tensor narrow(const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
+  GRADUS_CHECK(start.dim() == 0 && is_integral(start.scalar_type(), false), "narrow: start is a tensor of type ", start.dtype(), " and shape ", start.sizes(),
+               "; expected a 0-dim integer");
+  return self.narrow(dim, start.item<int64_t>(), length);
+}
+
+// --- several views ---
+
+std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes, int64_t dim) {
+  const TensorImpl& t = defined(self, "split_with_sizes");
+  GRADUS_CHECK(t.dim() > 0, "split_with_sizes: a 0-dim tensor was given; expected one with dimensions");
+  dim = wrap_dim(dim, t.dim(), "split_with_sizes");
+  const auto at = static_cast<size_t>(dim);
+  int64_t total = 0;
+  for (int64_t s : split_sizes) {
+    GRADUS_CHECK(s >= 0, "split_with_sizes: the sizes ", split_sizes, " contain a negative number; expected all >= 0");
+    total += s;
+  }
+  GRADUS_CHECK(total == t.sizes()[at], "split_with_sizes: the sizes ", split_sizes, " sum to ", total, "; expected the tensor's size ", t.sizes()[at], " at dimension ", dim);
+  auto r = recording(self);
+  std::vector<Tensor> parts;
+  parts.reserve(split_sizes.size());
+  Geo g(t);
+  for (int64_t s : split_sizes) {
+    g.sizes[at] = s;
+    parts.push_back(make_view(self, g, "SplitWithSizes", true));
+    g.offset += s * g.strides[at];
+  }
+  if (r && !parts.empty()) {
+    r.node_of_list("SplitWithSizesBackward0", parts, [dim, n = parts.size()](const GradIn& g, GradOut& d) {
+      std::vector<Tensor> grads;
+      for (size_t i = 0; i < n; ++i) grads.push_back(g.or_zeros(i));
+      d[0] = gradus::cat(grads, dim);
+    });
+  }
+  return parts;
+}
+
+std::vector<Tensor> split(const Tensor& self, IntArrayRef split_size, int64_t dim) { return self.split_with_sizes(split_size, dim); }
+
+std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
+  const TensorImpl& t = defined(self, "split");
+  GRADUS_CHECK(t.dim() > 0, "split: a 0-dim tensor was given; expected one with dimensions");
+  GRADUS_CHECK(split_size >= 0, "split: the size of the pieces is ", split_size, "; expected a number >= 0");
+  const int64_t size = t.sizes()[static_cast<size_t>(wrap_dim(dim, t.dim(), "split"))];
+  GRADUS_CHECK(split_size > 0 || size == 0, "split: pieces of size 0 were asked for; that is possible for a dimension of size 0 only, and it has ", size);
+  DimVector sizes;
+  const int64_t pieces = split_size == 0 ? 1 : std::max<int64_t>(1, (size + split_size - 1) / split_size);
+  for (int64_t i = 0; i < pieces; ++i) sizes.push_back(std::min(split_size, size - i * split_size));
+  return self.split_with_sizes(sizes, dim);
+}
+
+std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
+  const TensorImpl& t = defined(self, "chunk");
+  GRADUS_CHECK(t.dim() > 0, "chunk: a 0-dim tensor was given; expected one with dimensions");
+  GRADUS_CHECK(chunks > 0, "chunk: ", chunks, " chunks were asked for; expected more than 0");
+  const int64_t size = t.sizes()[static_cast<size_t>(wrap_dim(dim, t.dim(), "chunk"))];
+  const int64_t each = (size + chunks - 1) / chunks;
+  if (each > 0) return self.split(each, dim);
+  // An empty dimension still gives the number of chunks asked for.
+  return self.split_with_sizes(DimVector(static_cast<size_t>(chunks), 0), dim);
+}
+
+std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
+  const TensorImpl& t = defined(self, "unbind");
+  dim = wrap_nonscalar(t, dim, "unbind");
+  const auto at = static_cast<size_t>(dim);
+  auto r = recording(self);
+  Geo g(t);
+  const int64_t count = g.sizes[at], step = g.strides[at];
+  g.sizes.erase_at(at);
+  g.strides.erase_at(at);
+  std::vector<Tensor> parts;
+  parts.reserve(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    parts.push_back(make_view(self, g, "Unbind", true));
+    g.offset += step;
+  }
+  if (r && !parts.empty()) {
+    r.node_of_list("UnbindBackward0", parts, [dim, n = parts.size()](const GradIn& g, GradOut& d) {
+      std::vector<Tensor> grads;
+      for (size_t i = 0; i < n; ++i) grads.push_back(g.or_zeros(i));
+      d[0] = gradus::stack(grads, dim);
+    });
+  }
+  return parts;
+}
+
+}  // namespace gradus::inline v0::ops
