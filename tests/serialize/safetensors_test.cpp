@@ -334,7 +334,7 @@ TEST(Save, ShapeAndDtypeOfAModuleAreChecked) {
     EXPECT_NE(text.find("l1.weight is (7, 3) in the file, expected (4, 3)"), std::string::npos) << text;
     EXPECT_NE(text.find("l2.weight is (2, 7) in the file, expected (2, 4)"), std::string::npos) << text;
   }
-  const TwoLayers doubles;
+  TwoLayers doubles;
   doubles->to(gradus::kDouble);
   gradus::save(doubles, folder.file("doubles"));
   EXPECT_THROW(gradus::load(target, folder.file("doubles")), gradus::Error);
