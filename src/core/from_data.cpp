@@ -29,22 +29,38 @@ Scalar load(const void* array, size_t i) {
 
 Scalar element_of(const void* array, size_t i, ScalarType type) {
   switch (type) {
-    case ScalarType::Byte: return load<uint8_t>(array, i);
-    case ScalarType::Char: return load<int8_t>(array, i);
-    case ScalarType::Short: return load<int16_t>(array, i);
-    case ScalarType::Int: return load<int32_t>(array, i);
-    case ScalarType::Long: return load<int64_t>(array, i);
-    case ScalarType::UInt16: return load<uint16_t>(array, i);
-    case ScalarType::UInt32: return load<uint32_t>(array, i);
-    case ScalarType::UInt64: return load<uint64_t>(array, i);
-    case ScalarType::Half: return load<Half>(array, i);
-    case ScalarType::BFloat16: return load<BFloat16>(array, i);
-    case ScalarType::Float: return load<float>(array, i);
-    case ScalarType::Double: return load<double>(array, i);
-    case ScalarType::Bool: return load<bool>(array, i);
-    case ScalarType::ComplexFloat: return load<complex<float>>(array, i);
-    case ScalarType::ComplexDouble: return load<complex<double>>(array, i);
-    default: throw TypeError(str("tensor: elements of type ", type, " were given; expected numbers"));
+    case ScalarType::Byte:
+      return load<uint8_t>(array, i);
+    case ScalarType::Char:
+      return load<int8_t>(array, i);
+    case ScalarType::Short:
+      return load<int16_t>(array, i);
+    case ScalarType::Int:
+      return load<int32_t>(array, i);
+    case ScalarType::Long:
+      return load<int64_t>(array, i);
+    case ScalarType::UInt16:
+      return load<uint16_t>(array, i);
+    case ScalarType::UInt32:
+      return load<uint32_t>(array, i);
+    case ScalarType::UInt64:
+      return load<uint64_t>(array, i);
+    case ScalarType::Half:
+      return load<Half>(array, i);
+    case ScalarType::BFloat16:
+      return load<BFloat16>(array, i);
+    case ScalarType::Float:
+      return load<float>(array, i);
+    case ScalarType::Double:
+      return load<double>(array, i);
+    case ScalarType::Bool:
+      return load<bool>(array, i);
+    case ScalarType::ComplexFloat:
+      return load<complex<float>>(array, i);
+    case ScalarType::ComplexDouble:
+      return load<complex<double>>(array, i);
+    default:
+      throw TypeError(str("tensor: elements of type ", type, " were given; expected numbers"));
   }
 }
 
@@ -55,24 +71,42 @@ void put(void* out, T value) {
 
 void store(void* out, const Scalar& v, ScalarType type) {
   switch (type) {
-    case ScalarType::Byte: return put(out, static_cast<uint8_t>(v.as_int()));
-    case ScalarType::Char: return put(out, static_cast<int8_t>(v.as_int()));
-    case ScalarType::Short: return put(out, static_cast<int16_t>(v.as_int()));
-    case ScalarType::Int: return put(out, static_cast<int32_t>(v.as_int()));
-    case ScalarType::Long: return put(out, v.as_int());
-    case ScalarType::UInt16: return put(out, static_cast<uint16_t>(v.as_int()));
-    case ScalarType::UInt32: return put(out, static_cast<uint32_t>(v.as_int()));
-    case ScalarType::UInt64: return put(out, static_cast<uint64_t>(v.as_int()));
-    case ScalarType::Half: return put(out, Half(static_cast<float>(v.as_double())));
-    case ScalarType::BFloat16: return put(out, BFloat16(static_cast<float>(v.as_double())));
-    case ScalarType::Float8_e4m3fn: return put(out, Float8_e4m3fn(static_cast<float>(v.as_double())));
-    case ScalarType::Float8_e5m2: return put(out, Float8_e5m2(static_cast<float>(v.as_double())));
-    case ScalarType::Float: return put(out, static_cast<float>(v.as_double()));
-    case ScalarType::Double: return put(out, v.as_double());
-    case ScalarType::Bool: return put(out, v.isIntegral(true) ? v.as_int() != 0 : v.as_double() != 0);
-    case ScalarType::ComplexFloat: return put(out, complex<float>(v.as_complex()));
-    case ScalarType::ComplexDouble: return put(out, v.as_complex());
-    default: throw TypeError(str("tensor: numbers cannot be stored as ", type));
+    case ScalarType::Byte:
+      return put(out, static_cast<uint8_t>(v.as_int()));
+    case ScalarType::Char:
+      return put(out, static_cast<int8_t>(v.as_int()));
+    case ScalarType::Short:
+      return put(out, static_cast<int16_t>(v.as_int()));
+    case ScalarType::Int:
+      return put(out, static_cast<int32_t>(v.as_int()));
+    case ScalarType::Long:
+      return put(out, v.as_int());
+    case ScalarType::UInt16:
+      return put(out, static_cast<uint16_t>(v.as_int()));
+    case ScalarType::UInt32:
+      return put(out, static_cast<uint32_t>(v.as_int()));
+    case ScalarType::UInt64:
+      return put(out, static_cast<uint64_t>(v.as_int()));
+    case ScalarType::Half:
+      return put(out, Half(static_cast<float>(v.as_double())));
+    case ScalarType::BFloat16:
+      return put(out, BFloat16(static_cast<float>(v.as_double())));
+    case ScalarType::Float8_e4m3fn:
+      return put(out, Float8_e4m3fn(static_cast<float>(v.as_double())));
+    case ScalarType::Float8_e5m2:
+      return put(out, Float8_e5m2(static_cast<float>(v.as_double())));
+    case ScalarType::Float:
+      return put(out, static_cast<float>(v.as_double()));
+    case ScalarType::Double:
+      return put(out, v.as_double());
+    case ScalarType::Bool:
+      return put(out, v.isIntegral(true) ? v.as_int() != 0 : v.as_double() != 0);
+    case ScalarType::ComplexFloat:
+      return put(out, complex<float>(v.as_complex()));
+    case ScalarType::ComplexDouble:
+      return put(out, v.as_complex());
+    default:
+      throw TypeError(str("tensor: numbers cannot be stored as ", type));
   }
 }
 
@@ -102,8 +136,9 @@ char* TensorData::write(char* out, ScalarType type, const std::vector<int64_t>& 
                   " at depth ", depth, "; expected ", sizes[depth], " as of the first list there");
   if (kind_ == Kind::kList) {
     for (size_t i = 0; i < count_; ++i) {
-      GRADUS_CHECK_AS(TypeError, list_[i].kind_ == Kind::kList || list_[0].kind_ == Kind::kList || list_[i].type_ == list_[0].type_,
-                      "tensor: numbers of type ", list_[0].type_, " and ", list_[i].type_, " in one list; expected one type");
+      GRADUS_CHECK_AS(
+          TypeError, list_[i].kind_ == Kind::kList || list_[0].kind_ == Kind::kList || list_[i].type_ == list_[0].type_,
+          "tensor: numbers of type ", list_[0].type_, " and ", list_[i].type_, " in one list; expected one type");
       out = list_[i].write(out, type, sizes, depth + 1);
     }
     return out;
@@ -130,7 +165,9 @@ Tensor TensorData::make(const TensorOptions& options) const {
   return result;
 }
 
-Tensor make_tensor(const TensorData& data, const TensorOptions& options) { return data.make(options); }
+Tensor make_tensor(const TensorData& data, const TensorOptions& options) {
+  return data.make(options);
+}
 
 Tensor borrow(void* data, ScalarType pointed_to, IntArrayRef sizes, const IntArrayRef* given_strides,
               std::function<void(void*)> deleter, const TensorOptions& options) {
@@ -140,8 +177,8 @@ Tensor borrow(void* data, ScalarType pointed_to, IntArrayRef sizes, const IntArr
   GRADUS_CHECK_AS(ValueError, data || numel == 0, "from_blob: a null pointer for sizes ", sizes, "; expected memory");
   DimVector strides(sizes.size());
   if (given_strides) {
-    GRADUS_CHECK_AS(ValueError, given_strides->size() == sizes.size(), "from_blob: strides ", *given_strides, " for sizes ",
-                    sizes, "; expected as many of the one as of the other");
+    GRADUS_CHECK_AS(ValueError, given_strides->size() == sizes.size(), "from_blob: strides ", *given_strides,
+                    " for sizes ", sizes, "; expected as many of the one as of the other");
     for (size_t d = 0; d < sizes.size(); ++d) {
       strides[d] = (*given_strides)[d];
       GRADUS_CHECK_AS(ValueError, strides[d] >= 0, "from_blob: strides ", *given_strides, "; expected none below 0");

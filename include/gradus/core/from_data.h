@@ -65,35 +65,37 @@ constexpr ScalarType pointed_to() {
 }
 }  // namespace detail
 
-/// A tensor of the numbers given: tensor(1.5), tensor({1, 2, 3}), tensor({{true}, {false}}), tensor(a_vector). Integers make
-/// kLong, floating numbers the default dtype, unless `options` say otherwise; other C++ types make their own dtype.
-/// Throws ValueError where lists at one depth differ in length, TypeError where numbers differ in type.
-/// See https://pytorch.org/cppdocs/notes/tensor_creation.html
+/// A tensor of the numbers given: tensor(1.5), tensor({1, 2, 3}), tensor({{true}, {false}}), tensor(a_vector). Integers
+/// make kLong, floating numbers the default dtype, unless `options` say otherwise; other C++ types make their own
+/// dtype. Throws ValueError where lists at one depth differ in length, TypeError where numbers differ in type. See
+/// https://pytorch.org/cppdocs/notes/tensor_creation.html
 inline Tensor tensor(const detail::TensorData& data, const TensorOptions& options = {}) {
   return detail::make_tensor(data, options);
 }
 
-/// A tensor over memory of the caller's, who keeps it alive, or hands it over with a `deleter` that is called with `data`
-/// when the last tensor over it is gone. Where `options` name no dtype, the pointer's type decides (of a void*, the default
-/// dtype). Strides are counted in elements.
+/// A tensor over memory of the caller's, who keeps it alive, or hands it over with a `deleter` that is called with
+/// `data` when the last tensor over it is gone. Where `options` name no dtype, the pointer's type decides (of a void*,
+/// the default dtype). Strides are counted in elements.
 template <class T>
 Tensor from_blob(T* data, IntArrayRef sizes, const TensorOptions& options = {}) {
-  return detail::borrow(const_cast<std::remove_cv_t<T>*>(data), detail::pointed_to<T>(), sizes, nullptr, nullptr, options);
+  return detail::borrow(const_cast<std::remove_cv_t<T>*>(data), detail::pointed_to<T>(), sizes, nullptr, nullptr,
+                        options);
 }
 template <class T>
 Tensor from_blob(T* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& options = {}) {
-  return detail::borrow(const_cast<std::remove_cv_t<T>*>(data), detail::pointed_to<T>(), sizes, &strides, nullptr, options);
+  return detail::borrow(const_cast<std::remove_cv_t<T>*>(data), detail::pointed_to<T>(), sizes, &strides, nullptr,
+                        options);
 }
 template <class T>
 Tensor from_blob(T* data, IntArrayRef sizes, std::function<void(void*)> deleter, const TensorOptions& options = {}) {
-  return detail::borrow(const_cast<std::remove_cv_t<T>*>(data), detail::pointed_to<T>(), sizes, nullptr, std::move(deleter),
-                        options);
+  return detail::borrow(const_cast<std::remove_cv_t<T>*>(data), detail::pointed_to<T>(), sizes, nullptr,
+                        std::move(deleter), options);
 }
 template <class T>
 Tensor from_blob(T* data, IntArrayRef sizes, IntArrayRef strides, std::function<void(void*)> deleter,
                  const TensorOptions& options = {}) {
-  return detail::borrow(const_cast<std::remove_cv_t<T>*>(data), detail::pointed_to<T>(), sizes, &strides, std::move(deleter),
-                        options);
+  return detail::borrow(const_cast<std::remove_cv_t<T>*>(data), detail::pointed_to<T>(), sizes, &strides,
+                        std::move(deleter), options);
 }
 
 }  // namespace v0

@@ -5,3 +5,12 @@
 #include <gradus/data/datasets.h>
 #include <gradus/data/samplers.h>
 #include <gradus/data/transforms.h>
+
+namespace gradus {
+inline namespace v0 {
+namespace data {
+using datasets::BatchDataset;
+using datasets::Dataset;
+}  // namespace data
+}  // namespace v0
+}  // namespace gradus

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <gradus/core/array_ref.h>
+#include <gradus/core/printing.h>
 
 // A member with a setter that returns the options (for chaining) and a getter, as libtorch's options have them:
 //     GRADUS_ARG(double, momentum) = 0;      options.momentum(0.9);  options.momentum()
@@ -64,6 +65,11 @@ void append_text(std::string& s, const ExpandingArray<D, T>& v) {
     detail::append_text(s, v[i]);
   }
   s.push_back(']');
+}
+
+template <size_t D, class T>
+std::ostream& operator<<(std::ostream& out, const ExpandingArray<D, T>& v) {
+  return out << ArrayRef<T>(*v);
 }
 
 }  // namespace v0

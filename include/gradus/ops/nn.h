@@ -14,9 +14,8 @@ GRADUS_API Tensor conv2d(const Tensor& input, const Tensor& weight, const std::o
                          IntArrayRef stride = 1, IntArrayRef padding = 0, IntArrayRef dilation = 1, int64_t groups = 1);
 
 /// Convolves images (N, C, H, W) with filters (O, C / groups, h, w).
-GRADUS_API Tensor conv2d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias = {},
-                         IntArrayRef stride = 1, std::string_view padding = "valid", IntArrayRef dilation = 1,
-                         int64_t groups = 1);
+GRADUS_API Tensor conv2d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
+                         IntArrayRef stride, std::string_view padding, IntArrayRef dilation = 1, int64_t groups = 1);
 
 /// Convolution of any number of dimensions, or its transpose.
 GRADUS_API Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,

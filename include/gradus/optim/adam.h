@@ -14,7 +14,6 @@ namespace detail {
 template <class Derived>
 class AdamOptionsBase : public OptimizerCloneableOptions<Derived> {
  public:
-  using Self = Derived;
   using Betas = std::tuple<double, double>;
   GRADUS_OPTION(Derived, double, lr, 0, 1e-3);
   GRADUS_OPTION(Derived, Betas, betas, 1, Betas(0.9, 0.999));

@@ -72,7 +72,6 @@ GRADUS_API void read_option(serialize::InputArchive& a, const char* name, Tensor
 template <class Derived>
 class OptimizerCloneableOptions : public OptimizerOptions {
  public:
-  using Self = Derived;
   std::unique_ptr<OptimizerOptions> clone() const override { return std::make_unique<Derived>(self()); }
   void serialize(serialize::InputArchive& a) override {
     Derived read(self());

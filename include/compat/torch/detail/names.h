@@ -1,8 +1,9 @@
 // libtorch's namespaces and names for Gradus' API. Every header under include/compat leads here.
 //
-// `torch` is a macro for `gradus`: a program may reopen torch::nn, specialise its templates and overload its functions as if
-// the library were libtorch. What it cannot do is declare a class of the library itself (`namespace torch { class Tensor; }`).
-// `at` and `c10` cannot be macros, for `at` is the name of many methods; they are namespaces that show gradus' names.
+// `torch` is a macro for `gradus`: a program may reopen torch::nn, specialise its templates and overload its functions
+// as if the library were libtorch. What it cannot do is declare a class of the library itself (`namespace torch { class
+// Tensor; }`). `at` and `c10` cannot be macros, for `at` is the name of many methods; they are namespaces that show
+// gradus' names.
 #pragma once
 
 #include <functional>
@@ -15,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include <gradus/core/cpu_generator.h>
 #include <gradus/gradus.h>
 
 #define torch gradus
@@ -25,6 +27,17 @@ using std::make_optional;
 using std::nullopt;
 using std::nullopt_t;
 using std::optional;
+using Dtype = ScalarType;
+inline ScalarType typeMetaToScalarType(TypeMeta type) {
+  return type.toScalarType();
+}
+inline TypeMeta scalarTypeToTypeMeta(ScalarType type) {
+  return type;
+}
+
+namespace autograd {
+using tensor_list = std::vector<Tensor>;
+}  // namespace autograd
 
 namespace compat {
 
