@@ -338,7 +338,7 @@ void modules() {
   nn::Functional function(torch::relu), bound(torch::leaky_relu, 0.2), lambda([](Tensor x) { return x * 2; });
   nn::CrossEntropyLoss cross(
       nn::CrossEntropyLossOptions().ignore_index(-100).reduction(torch::kMean).label_smoothing(0.1));
-  nn::MSELoss mse(nn::MSELossOptions(torch::kSum));
+  nn::MSELoss mse{nn::MSELossOptions(torch::kSum)};
   nn::MSELoss mse2{};
   nn::BCEWithLogitsLoss bce(nn::BCEWithLogitsLossOptions().reduction(torch::kNone));
   nn::NLLLoss nll(nn::NLLLossOptions().weight(torch::ones({3})));
