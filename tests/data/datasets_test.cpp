@@ -92,7 +92,7 @@ TEST(Mnist, HostileFilesAreRefused) {
       {std::string("\0\0\x0d\3", 4) + kImages.substr(4), labels, "element type 13"},
       {labels, labels, "has 1 dimensions; expected 3"},
       {kImages.substr(0, 9), labels, "ends inside its header"},
-      {kImages.substr(0, 20), labels, "promises 12 bytes"},
+      {kImages.substr(0, 20), labels, "expected 12, which its header promises"},
       {idx({0xffffffff, 0xffffffff, 0xffffffff}, "abc"), labels, "overflow"},
       {idx({0xffffffff, 28, 28}, "abc"), labels, "can hold at most"},
       {kImages + "x", labels, "has more data"},

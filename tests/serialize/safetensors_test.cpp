@@ -192,7 +192,7 @@ TEST(Safetensors, RandomMutationsThrowOrLoad) {
           bytes.insert(place, 1, "0123456789{}[],:\"ex"[random() % 19]);
           break;
       }
-      if (bytes.empty()) bytes = "x";
+      if (bytes.empty()) bytes.push_back('x');
     }
     write_file(folder.file("b"), bytes);
     error_of(folder.file("b"));
