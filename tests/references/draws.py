@@ -51,9 +51,16 @@ class Draws:
         tensors = [arg.make() if isinstance(arg, Destination) else arg for arg in args]
         output = function(*tensors, **kwargs)
         flat = [arg.encode() if isinstance(arg, Destination) else
-                binding.encode(arg, lambda t: {"t": self.store.add(f"{prefix}/input", t)}) for arg in args]
+                binding.encode(arg, lambda t: self._encode(f"{prefix}/input", t)) for arg in args]
         flat += [binding.encode(value, None) for value in kwargs.values()]
         return {"op": f"aten::{name}", "args": flat, "outputs": [{"t": self.store.add(f"{prefix}/out", output)}]}
+
+    def _encode(self, key, tensor):
+        if tensor.is_contiguous():
+            return {"t": self.store.add(key, tensor)}
+        # The order of the draws follows the memory, so the arrangement is part of the question.
+        flat = tensor.as_strided((tensor.numel(),), (1,))
+        return {"t": self.store.add(key, flat), "sizes": list(tensor.shape), "strides": list(tensor.stride()), "offset": 0}
 
 
 def in_place_draws(draws):
