@@ -194,6 +194,7 @@ Tensor draw_new(const char* op, const Dest& dest, IntArrayRef size, const Tensor
                 Fill&& fill) {
   GRADUS_CHECK_AS(NotImplementedError, options.layout() == Layout::Strided, op, ": the layout is ", options.layout(),
                   "; expected Strided");
+  core::checked_numel(size, options.scalar_type(), op);
   Tensor out = dest.result(op, size, options.scalar_type(), options.device(),
                            options.memory_format_opt().value_or(MemoryFormat::Contiguous));
   draw_into(op, out, generator, fill);

@@ -33,6 +33,7 @@ TEST(RandomOps, ErrorsNameOpAndWhatWasExpected) {
   const Tensor x = zeros({3}), integers = zeros({3}, kLong), bits = zeros({3}, kBool), z = zeros({3}, kComplexFloat);
   EXPECT_EQ(error_of([] { rand({2}, kLong); }), "rand: the dtype is Long; expected a floating or complex one");
   EXPECT_EQ(error_of([] { randn({2}, kBool); }), "randn: the dtype is Bool; expected a floating or complex one");
+  EXPECT_EQ(error_of([] { rand({2, -2}); }).substr(0, 5), "rand:");
   EXPECT_EQ(error_of([&] { x.uniform_(3, 1); }), "uniform_: from is 3, to is 1; expected from <= to");
   EXPECT_EQ(error_of([&] { x.normal_(0, -1); }), "normal_: std is -1; expected a number >= 0");
   EXPECT_EQ(error_of([&] { x.bernoulli_(1.5); }), "bernoulli_: p is 1.5; expected a probability in [0, 1]");
