@@ -139,7 +139,7 @@ NumberFormat choose_format(std::ostream& out, const Element* begin, const Elemen
     if (!std::isfinite(v)) return;
     whole = whole && v == std::ceil(v);
     smallest = any ? std::min(smallest, std::fabs(v)) : std::fabs(v);
-    largest = any ? std::max(largest, std::fabs(v)) : std::fabs(v);
+    largest = any ? std::max(largest, v) : std::fabs(v);  // libtorch takes the sign off the first number only
     any = true;
   };
   for (const Element* e = begin; e != end; ++e) {

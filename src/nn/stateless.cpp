@@ -10,7 +10,7 @@ namespace gradus::inline v0::nn {
 
 namespace F = functional;
 
-void ReLUImpl::pretty_print(std::ostream& s) const { s << "torch::nn::ReLU(" << (options.inplace() ? "inplace" : "") << ")"; }
+void ReLUImpl::pretty_print(std::ostream& s) const { s << "torch::nn::ReLU(" << (options.inplace() ? "inplace=true" : "") << ")"; }
 Tensor ReLUImpl::forward(Tensor input) { return options.inplace() ? input.relu_() : input.relu(); }
 
 void LeakyReLUImpl::pretty_print(std::ostream& s) const {

@@ -28,6 +28,9 @@ static void print_integers() {
 static void print_floats() {
   show("whole numbers", torch::tensor({1.0f, -2.0f, 3.0f}));
   show("whole numbers, large", torch::tensor({1.0, 100000.0, -12345678.0}));
+  show("whole numbers, large negative first", torch::tensor({-12345678.0, 1.0}));
+  show("large negative first", torch::tensor({-123456.5, 1.5, -2.25}));
+  show("large negative last", torch::tensor({1.5, -123456.5}));
   show("whole numbers, too large", torch::tensor({1e15, 1.0}));
   show("whole numbers, huge", torch::tensor({1e20, 1.0}));
   show("fractions", torch::tensor({0.5f, 1.25f, -3.0625f}));
