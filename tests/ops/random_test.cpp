@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <functional>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -104,6 +105,20 @@ TEST(RandomOps, AGeneratorGivenIsUsedAndTheDefaultLeftAlone) {
   EXPECT_EQ(default_generator().state(), before);
   const GeneratorGuard guard(make_generator(5));
   EXPECT_TRUE(same(rand({7}), want));
+}
+
+TEST(RandomOps, ThreadsShareTheDefaultGenerator) {
+  manual_seed(5);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([] {
+      for (int k = 0; k < 50; ++k) rand({1000});
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  const Generator serial = make_generator(5);
+  rand({4 * 50 * 1000}, serial);
+  EXPECT_EQ(default_generator().state(), serial.state());
 }
 
 TEST(RandomOps, LikeFormsKeepShapeOrderAndType) {
