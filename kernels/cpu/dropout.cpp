@@ -13,7 +13,8 @@ void MaskedScale(const Loop& l, double scale) {
   visit_floating(l.dtype, [&]<class T>() {
     using C = Compute<T>;
     const C kept = static_cast<C>(scale);
-    binary<T, T, bool>(l, [kept](C a, bool mask) { return a * (mask ? kept : C(0)); });
+    // The mask as a number of 0 or 1: GCC makes vector code of that, and not of a choice.
+    binary<T, T, uint8_t>(l, [kept](C a, uint8_t mask) { return a * (kept * static_cast<C>(mask)); });
   });
 }
 
