@@ -143,9 +143,9 @@ void draw_card(Canvas& canvas, double x, double y, double width, double height, 
   const double side = width - 16;
   draw_image(canvas, x + 8, y + 8, side, prediction.pixels);
   if (!right) draw_cross(canvas, x + width - 8, y + 8);
-  canvas.font(13, true);
+  canvas.font(12.5, true);
   canvas.text(x + 10, y + side + 27, prediction.predicted, right ? kGreen : kRed);
-  canvas.font(12);
+  canvas.font(11.5);
   canvas.text(x + width - 10, y + side + 27, number("%.0f %%", 100 * prediction.confidence), kFaint, 1);
   canvas.text(x + 10, y + side + 45, "true: " + prediction.truth, right ? kFaint : kInk);
 }

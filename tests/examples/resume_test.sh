@@ -35,7 +35,8 @@ kills=0
 delay=0.3
 while true; do
   status=0
-  timeout -s KILL "$delay" "$program" "${arguments[@]}" --out "$work/killed" --checkpoint-seconds 0.05 --resume \
+  # In a subshell, whose message about the kill goes into the log as well.
+  (timeout -s KILL "$delay" "$program" "${arguments[@]}" --out "$work/killed" --checkpoint-seconds 0.05 --resume) \
     >"$work/killed.log" 2>&1 || status=$?
   [ "$status" -ne 0 ] || break
   if [ "$status" -ne 137 ]; then
