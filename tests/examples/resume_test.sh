@@ -35,9 +35,10 @@ kills=0
 delay=0.3
 while true; do
   status=0
-  # In a subshell, whose message about the kill goes into the log as well.
-  (timeout -s KILL "$delay" "$program" "${arguments[@]}" --out "$work/killed" --checkpoint-seconds 0.05 --resume) \
-    >"$work/killed.log" 2>&1 || status=$?
+  {  # the braces send the shell's own message about the kill away
+    timeout -s KILL "$delay" "$program" "${arguments[@]}" --out "$work/killed" --checkpoint-seconds 0.05 --resume \
+      >"$work/killed.log" 2>&1 || status=$?
+  } 2>/dev/null
   [ "$status" -ne 0 ] || break
   if [ "$status" -ne 137 ]; then
     cat "$work/killed.log" >&2
