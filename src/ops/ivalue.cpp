@@ -31,19 +31,33 @@ std::string text_of_list(const List& list) {
   return s + "]";
 }
 
+template <class T>
+std::shared_ptr<const void> share(std::vector<T> list) {
+  return std::make_shared<const std::vector<T>>(std::move(list));
+}
+
 }  // namespace
 
 IValue::IValue(const Scalar& v) {
   if (v.isComplex()) {
-    value_ = v.as_complex();
+    *this = IValue(v.as_complex());
   } else if (v.isFloatingPoint()) {
-    value_ = v.as_double();
+    *this = IValue(v.as_double());
   } else if (v.isBoolean()) {
-    value_ = v.as_int() != 0;
+    *this = IValue(v.as_int() != 0);
   } else {
-    value_ = v.as_int();
+    *this = IValue(v.as_int());
   }
 }
+
+IValue::IValue(std::string v) : tag_(Tag::String), object_(std::make_shared<const std::string>(std::move(v))) {}
+IValue::IValue(Generator v) : tag_(Tag::Generator), object_(std::make_shared<const Generator>(std::move(v))) {}
+IValue::IValue(std::vector<int64_t> v) : tag_(Tag::IntList), object_(share(std::move(v))) {}
+IValue::IValue(std::vector<double> v) : tag_(Tag::DoubleList), object_(share(std::move(v))) {}
+IValue::IValue(std::vector<bool> v) : tag_(Tag::BoolList), object_(share(std::move(v))) {}
+IValue::IValue(std::vector<Scalar> v) : tag_(Tag::ScalarList), object_(share(std::move(v))) {}
+IValue::IValue(std::vector<Tensor> v) : tag_(Tag::TensorList), object_(share(std::move(v))) {}
+IValue::IValue(OptionalTensors v) : tag_(Tag::OptionalTensorList), object_(share(std::move(v))) {}
 
 Scalar IValue::toScalar() const {
   switch (tag()) {

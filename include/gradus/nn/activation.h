@@ -25,6 +25,7 @@ class GRADUS_API ReLUImpl : public Cloneable<ReLUImpl> {
   Tensor forward(Tensor input);
   ReLUOptions options;
 };
+extern template class Cloneable<ReLUImpl>;
 GRADUS_MODULE(ReLU);
 
 /// negative_slope defaults to 0.01, inplace to false.
@@ -41,6 +42,7 @@ class GRADUS_API LeakyReLUImpl : public Cloneable<LeakyReLUImpl> {
   Tensor forward(Tensor input);
   LeakyReLUOptions options;
 };
+extern template class Cloneable<LeakyReLUImpl>;
 GRADUS_MODULE(LeakyReLU);
 
 /// approximate: "none" (erf) or "tanh".
@@ -56,6 +58,7 @@ class GRADUS_API GELUImpl : public Cloneable<GELUImpl> {
   Tensor forward(const Tensor& input);
   GELUOptions options;
 };
+extern template class Cloneable<GELUImpl>;
 GRADUS_MODULE(GELU);
 
 /// x * sigmoid(x).
@@ -65,6 +68,7 @@ class GRADUS_API SiLUImpl : public Cloneable<SiLUImpl> {
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
 };
+extern template class Cloneable<SiLUImpl>;
 GRADUS_MODULE(SiLU);
 class GRADUS_API TanhImpl : public Cloneable<TanhImpl> {
  public:
@@ -72,6 +76,7 @@ class GRADUS_API TanhImpl : public Cloneable<TanhImpl> {
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
 };
+extern template class Cloneable<TanhImpl>;
 GRADUS_MODULE(Tanh);
 class GRADUS_API SigmoidImpl : public Cloneable<SigmoidImpl> {
  public:
@@ -79,6 +84,7 @@ class GRADUS_API SigmoidImpl : public Cloneable<SigmoidImpl> {
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input);
 };
+extern template class Cloneable<SigmoidImpl>;
 GRADUS_MODULE(Sigmoid);
 
 struct GRADUS_API SoftmaxOptions {
@@ -96,6 +102,7 @@ class GRADUS_API SoftmaxImpl : public Cloneable<SoftmaxImpl> {
   Tensor forward(const Tensor& input);
   SoftmaxOptions options;
 };
+extern template class Cloneable<SoftmaxImpl>;
 GRADUS_MODULE(Softmax);
 /// The logarithm of softmax, stable.
 class GRADUS_API LogSoftmaxImpl : public Cloneable<LogSoftmaxImpl> {
@@ -107,6 +114,7 @@ class GRADUS_API LogSoftmaxImpl : public Cloneable<LogSoftmaxImpl> {
   Tensor forward(const Tensor& input);
   LogSoftmaxOptions options;
 };
+extern template class Cloneable<LogSoftmaxImpl>;
 GRADUS_MODULE(LogSoftmax);
 
 /// p defaults to 0.5, inplace to false.
@@ -125,6 +133,7 @@ class GRADUS_API DropoutImpl : public Cloneable<DropoutImpl> {
   Tensor forward(Tensor input);
   DropoutOptions options;
 };
+extern template class Cloneable<DropoutImpl>;
 GRADUS_MODULE(Dropout);
 
 }  // namespace nn

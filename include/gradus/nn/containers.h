@@ -118,6 +118,7 @@ class GRADUS_API SequentialImpl : public Cloneable<SequentialImpl> {
   std::vector<AnyModule> modules_;
   bool all_plain_ = true;
 };
+extern template class Cloneable<SequentialImpl>;
 
 class Sequential : public ModuleHolder<SequentialImpl> {
  public:
@@ -178,6 +179,7 @@ class GRADUS_API ModuleListImpl : public Cloneable<ModuleListImpl> {
  private:
   std::vector<std::shared_ptr<Module>> modules_;
 };
+extern template class Cloneable<ModuleListImpl>;
 GRADUS_MODULE(ModuleList);
 
 /// A function as a module: `Functional(relu)`, `Functional(leaky_relu, 0.2)`, `Functional([](Tensor x) { return x * 2; })`.
@@ -200,6 +202,7 @@ class GRADUS_API FunctionalImpl : public Cloneable<FunctionalImpl> {
  private:
   Function function_;
 };
+extern template class Cloneable<FunctionalImpl>;
 GRADUS_MODULE(Functional);
 
 }  // namespace nn

@@ -53,6 +53,7 @@ class GRADUS_API Conv2dImpl : public Cloneable<Conv2dImpl> {
   Tensor weight;
   Tensor bias;
 };
+extern template class Cloneable<Conv2dImpl>;
 GRADUS_MODULE(Conv2d);
 
 }  // namespace nn

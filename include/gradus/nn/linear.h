@@ -30,6 +30,7 @@ class GRADUS_API LinearImpl : public Cloneable<LinearImpl> {
   Tensor weight;
   Tensor bias;
 };
+extern template class Cloneable<LinearImpl>;
 GRADUS_MODULE(Linear);
 
 /// Returns its input.
@@ -39,6 +40,7 @@ class GRADUS_API IdentityImpl : public Cloneable<IdentityImpl> {
   void pretty_print(std::ostream& stream) const override;
   Tensor forward(const Tensor& input) { return input; }
 };
+extern template class Cloneable<IdentityImpl>;
 GRADUS_MODULE(Identity);
 
 /// Dimensions start_dim to end_dim become one; defaults 1 and -1.
@@ -54,6 +56,7 @@ class GRADUS_API FlattenImpl : public Cloneable<FlattenImpl> {
   Tensor forward(const Tensor& input);
   FlattenOptions options;
 };
+extern template class Cloneable<FlattenImpl>;
 GRADUS_MODULE(Flatten);
 
 }  // namespace nn

@@ -23,6 +23,7 @@ class GRADUS_API MSELossImpl : public Cloneable<MSELossImpl> {
   Tensor forward(const Tensor& input, const Tensor& target);
   MSELossOptions options;
 };
+extern template class Cloneable<MSELossImpl>;
 GRADUS_MODULE(MSELoss);
 
 /// Defaults: no weight, ignore_index -100, reduction kMean.
@@ -41,6 +42,7 @@ class GRADUS_API NLLLossImpl : public Cloneable<NLLLossImpl> {
   NLLLossOptions options;
   Tensor weight;
 };
+extern template class Cloneable<NLLLossImpl>;
 GRADUS_MODULE(NLLLoss);
 
 /// Defaults: no weight, ignore_index -100, reduction kMean, label_smoothing 0.
@@ -60,6 +62,7 @@ class GRADUS_API CrossEntropyLossImpl : public Cloneable<CrossEntropyLossImpl> {
   CrossEntropyLossOptions options;
   Tensor weight;
 };
+extern template class Cloneable<CrossEntropyLossImpl>;
 GRADUS_MODULE(CrossEntropyLoss);
 
 /// Defaults: no weight, no pos_weight, reduction kMean.
@@ -79,6 +82,7 @@ class GRADUS_API BCEWithLogitsLossImpl : public Cloneable<BCEWithLogitsLossImpl>
   BCEWithLogitsLossOptions options;
   Tensor weight, pos_weight;
 };
+extern template class Cloneable<BCEWithLogitsLossImpl>;
 GRADUS_MODULE(BCEWithLogitsLoss);
 
 }  // namespace nn

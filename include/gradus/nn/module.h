@@ -184,7 +184,7 @@ GRADUS_API serialize::InputArchive& operator>>(serialize::InputArchive& archive,
 
 /// Gives a module class clone(): copies the object, calls its reset() to register anew, copies the tensors.
 template <class Derived>
-class Cloneable : public Module {
+class GRADUS_API Cloneable : public Module {
  public:
   using Module::Module;
   /// Registers parameters, buffers and submodules, and sets their initial values.

@@ -93,6 +93,7 @@ class GRADUS_API LayerNormImpl : public Cloneable<LayerNormImpl> {
   LayerNormOptions options;
   Tensor weight, bias;
 };
+extern template class Cloneable<LayerNormImpl>;
 GRADUS_MODULE(LayerNorm);
 
 }  // namespace nn

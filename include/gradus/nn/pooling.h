@@ -28,6 +28,7 @@ class GRADUS_API MaxPool2dImpl : public Cloneable<MaxPool2dImpl> {
   std::tuple<Tensor, Tensor> forward_with_indices(const Tensor& input);
   MaxPool2dOptions options;
 };
+extern template class Cloneable<MaxPool2dImpl>;
 GRADUS_MODULE(MaxPool2d);
 
 /// Options of AvgPool2d. Defaults: stride kernel_size, padding 0, ceil_mode false, count_include_pad true.
@@ -50,6 +51,7 @@ class GRADUS_API AvgPool2dImpl : public Cloneable<AvgPool2dImpl> {
   Tensor forward(const Tensor& input);
   AvgPool2dOptions options;
 };
+extern template class Cloneable<AvgPool2dImpl>;
 GRADUS_MODULE(AvgPool2d);
 
 }  // namespace nn

@@ -1,11 +1,11 @@
 // A value of any kind that an operator takes or returns.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <gradus/core/tensor.h>
@@ -37,32 +37,32 @@ class IValue {
   using OptionalTensors = std::vector<std::optional<Tensor>>;
 
   IValue() = default;
-  IValue(std::nullopt_t) {}                   // NOLINT: conversions are the point of this class
-  IValue(Tensor v) : value_(std::move(v)) {}  // NOLINT
+  IValue(std::nullopt_t) {}                                       // NOLINT: conversions are the point of this class
+  IValue(Tensor v) : tag_(Tag::Tensor), tensor_(std::move(v)) {}  // NOLINT
   template <class T, std::enable_if_t<std::is_integral<T>::value && !std::is_same<T, bool>::value, int> = 0>
-  IValue(T v) : value_(static_cast<int64_t>(v)) {}  // NOLINT
+  IValue(T v) : tag_(Tag::Int), int_(static_cast<int64_t>(v)) {}  // NOLINT
   template <class T, std::enable_if_t<std::is_same<T, bool>::value, bool> = true>
-  IValue(T v) : value_(v) {}                                   // NOLINT
-  IValue(double v) : value_(v) {}                              // NOLINT
-  IValue(complex<double> v) : value_(v) {}                     // NOLINT
-  GRADUS_API IValue(const Scalar& v);                          // NOLINT
-  IValue(ScalarType v) : IValue(static_cast<int64_t>(v)) {}    // NOLINT
-  IValue(Layout v) : IValue(static_cast<int64_t>(v)) {}        // NOLINT
-  IValue(MemoryFormat v) : IValue(static_cast<int64_t>(v)) {}  // NOLINT
-  IValue(std::string v) : value_(std::move(v)) {}              // NOLINT
-  IValue(std::string_view v) : value_(std::string(v)) {}       // NOLINT
-  IValue(const char* v) : value_(std::string(v)) {}            // NOLINT
-  IValue(Device v) : value_(v) {}                              // NOLINT
-  IValue(Generator v) : value_(std::move(v)) {}                // NOLINT
-  IValue(std::vector<int64_t> v) : value_(std::move(v)) {}     // NOLINT
-  IValue(std::vector<double> v) : value_(std::move(v)) {}      // NOLINT
-  IValue(std::vector<bool> v) : value_(std::move(v)) {}        // NOLINT
-  IValue(std::vector<Scalar> v) : value_(std::move(v)) {}      // NOLINT
-  IValue(std::vector<Tensor> v) : value_(std::move(v)) {}      // NOLINT
-  IValue(OptionalTensors v) : value_(std::move(v)) {}          // NOLINT
-  IValue(IntArrayRef v) : IValue(v.vec()) {}                   // NOLINT
-  IValue(ArrayRef<double> v) : IValue(v.vec()) {}              // NOLINT
-  IValue(TensorList v) : IValue(v.vec()) {}                    // NOLINT
+  IValue(T v) : tag_(Tag::Bool), int_(v) {}                                    // NOLINT
+  IValue(double v) : tag_(Tag::Double), double_(v) {}                          // NOLINT
+  IValue(complex<double> v) : tag_(Tag::Complex), double_(v.re), im_(v.im) {}  // NOLINT
+  GRADUS_API IValue(const Scalar& v);                                          // NOLINT
+  IValue(ScalarType v) : IValue(static_cast<int64_t>(v)) {}                    // NOLINT
+  IValue(Layout v) : IValue(static_cast<int64_t>(v)) {}                        // NOLINT
+  IValue(MemoryFormat v) : IValue(static_cast<int64_t>(v)) {}                  // NOLINT
+  GRADUS_API IValue(std::string v);                                            // NOLINT
+  IValue(std::string_view v) : IValue(std::string(v)) {}                       // NOLINT
+  IValue(const char* v) : IValue(std::string(v)) {}                            // NOLINT
+  IValue(Device v) : tag_(Tag::Device), device_(v) {}                          // NOLINT
+  GRADUS_API IValue(Generator v);                                              // NOLINT
+  GRADUS_API IValue(std::vector<int64_t> v);                                   // NOLINT
+  GRADUS_API IValue(std::vector<double> v);                                    // NOLINT
+  GRADUS_API IValue(std::vector<bool> v);                                      // NOLINT
+  GRADUS_API IValue(std::vector<Scalar> v);                                    // NOLINT
+  GRADUS_API IValue(std::vector<Tensor> v);                                    // NOLINT
+  GRADUS_API IValue(OptionalTensors v);                                        // NOLINT
+  IValue(IntArrayRef v) : IValue(v.vec()) {}                                   // NOLINT
+  IValue(ArrayRef<double> v) : IValue(v.vec()) {}                              // NOLINT
+  IValue(TensorList v) : IValue(v.vec()) {}                                    // NOLINT
   template <class T>
   IValue(const std::optional<T>& v) {  // NOLINT
     if (v) *this = IValue(*v);
@@ -71,7 +71,7 @@ class IValue {
     if (v) *this = IValue(*v);
   }
 
-  Tag tag() const { return static_cast<Tag>(value_.index()); }
+  Tag tag() const { return tag_; }
   bool isNone() const { return tag() == Tag::None; }
   bool isTensor() const { return tag() == Tag::Tensor; }
   bool isInt() const { return tag() == Tag::Int; }
@@ -92,17 +92,39 @@ class IValue {
   bool isList() const { return tag() >= Tag::IntList; }
 
   // Each throws TypeError where the value is of another kind.
-  const Tensor& toTensor() const { return get<Tensor>(Tag::Tensor); }
-  Tensor& toTensor() { return const_cast<Tensor&>(get<Tensor>(Tag::Tensor)); }
-  int64_t toInt() const { return get<int64_t>(Tag::Int); }
+  const Tensor& toTensor() const {
+    check(Tag::Tensor);
+    return tensor_;
+  }
+  Tensor& toTensor() {
+    check(Tag::Tensor);
+    return tensor_;
+  }
+  int64_t toInt() const {
+    check(Tag::Int);
+    return int_;
+  }
   /// A double, or an int as one.
-  double toDouble() const { return isInt() ? static_cast<double>(toInt()) : get<double>(Tag::Double); }
-  bool toBool() const { return get<bool>(Tag::Bool); }
-  complex<double> toComplexDouble() const { return get<complex<double>>(Tag::Complex); }
+  double toDouble() const {
+    if (isInt()) return static_cast<double>(int_);
+    check(Tag::Double);
+    return double_;
+  }
+  bool toBool() const {
+    check(Tag::Bool);
+    return int_ != 0;
+  }
+  complex<double> toComplexDouble() const {
+    check(Tag::Complex);
+    return {double_, im_};
+  }
   GRADUS_API Scalar toScalar() const;
   const std::string& toStringRef() const { return get<std::string>(Tag::String); }
   std::string_view toStringView() const { return toStringRef(); }
-  Device toDevice() const { return get<Device>(Tag::Device); }
+  Device toDevice() const {
+    check(Tag::Device);
+    return device_;
+  }
   const Generator& toGenerator() const { return get<Generator>(Tag::Generator); }
   ScalarType toScalarType() const { return static_cast<ScalarType>(toInt()); }
   Layout toLayout() const { return static_cast<Layout>(toInt()); }
@@ -121,18 +143,26 @@ class IValue {
   GRADUS_API std::string str() const;
 
  private:
+  void check(Tag wanted) const {
+    if (GRADUS_UNLIKELY(tag_ != wanted)) wrong_kind(wanted);
+  }
   template <class T>
   const T& get(Tag wanted) const {
-    const T* v = std::get_if<T>(&value_);
-    if (GRADUS_UNLIKELY(v == nullptr)) wrong_kind(wanted);
-    return *v;
+    check(wanted);
+    return *static_cast<const T*>(object_.get());
   }
   [[noreturn]] GRADUS_API void wrong_kind(Tag wanted) const;
 
-  std::variant<std::monostate, Tensor, int64_t, double, bool, complex<double>, std::string, Device, Generator,
-               std::vector<int64_t>, std::vector<double>, std::vector<bool>, std::vector<Scalar>, std::vector<Tensor>,
-               OptionalTensors>
-      value_;
+  // No std::variant: its visitors for this many kinds cost every user's program a third of a second to compile.
+  Tag tag_ = Tag::None;
+  Device device_;
+  union {
+    int64_t int_ = 0;
+    double double_;
+  };
+  double im_ = 0;
+  Tensor tensor_;
+  std::shared_ptr<const void> object_;  // a string, a generator or a list; nobody writes to it, so copies share it
 };
 
 /// The arguments of a call in schema order; afterwards its results.
