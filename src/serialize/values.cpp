@@ -71,7 +71,9 @@ IValue value_of(const Json& json, size_t& tensors) {
   if (json.is_boolean()) return json.get<bool>();
   if (json.is_number_integer()) return json.get<int64_t>();
   if (json.is_string()) return json.get<std::string>();
-  const auto& [kind, content] = *json.items().begin();
+  const auto entry = json.begin();
+  const std::string& kind = entry.key();
+  const Json& content = entry.value();
   if (kind == "double") return double_of(content);
   if (kind == "complex") return complex<double>(double_of(content.at(0)), double_of(content.at(1)));
   if (kind == "device") return Device(content.get<std::string>());
