@@ -61,31 +61,28 @@ HWY_BEFORE_NAMESPACE();
 namespace gradus::inline v0::kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using Floats = hn::ScalableTag<float>;
-using Ints = hn::Rebind<int32_t, Floats>;
-
 /// The running maximum and where it was found. NaN replaces anything, as it does in PyTorch.
+template <class D>
 struct Best {
-  hn::Vec<Floats> value;
-  hn::Vec<Ints> at;
-  HWY_INLINE void take(hn::Vec<Floats> x, hn::Vec<Ints> position) {
-    const Floats d;
+  using DI = hn::Rebind<int32_t, D>;
+  hn::Vec<D> value;
+  hn::Vec<DI> at;
+  HWY_INLINE void take(hn::Vec<D> x, hn::Vec<DI> position) {
     const auto better = hn::Not(hn::Le(x, value));  // larger, or one of them is NaN
     // An earlier NaN stays unless x is NaN too.
     const auto keep = hn::And(hn::IsNaN(value), hn::Eq(x, x));
     const auto mask = hn::AndNot(keep, better);
     value = hn::IfThenElse(mask, x, value);
-    at = hn::IfThenElse(hn::RebindMask(Ints(), mask), position, at);
-    (void)d;
+    at = hn::IfThenElse(hn::RebindMask(DI(), mask), position, at);
   }
   HWY_INLINE void store(float* out, int64_t* index, int64_t count) const {
-    const Floats d;
-    HWY_ALIGN float values[hn::MaxLanes(Floats())];
-    HWY_ALIGN int32_t positions[hn::MaxLanes(Floats())];
-    hn::Store(at, Ints(), positions);
+    const D d;
+    HWY_ALIGN float values[hn::MaxLanes(D())];
+    HWY_ALIGN int32_t positions[hn::MaxLanes(D())];
+    hn::Store(at, DI(), positions);
     if (count == static_cast<int64_t>(hn::Lanes(d))) {
       hn::StoreU(value, d, out);
-      for (size_t i = 0; i < hn::MaxLanes(Floats()); ++i) index[i] = positions[i];
+      for (size_t i = 0; i < hn::MaxLanes(D()); ++i) index[i] = positions[i];
     } else {
       hn::Store(value, d, values);
       for (int64_t i = 0; i < count; ++i) out[i] = values[i], index[i] = positions[i];
@@ -94,33 +91,47 @@ struct Best {
 };
 
 /// A row of 2x2 windows at stride 2 of a contiguous plane; `n` of them, `position` that of the first element.
-void max_row_2x2(const float* top, const float* bottom, int64_t width, int64_t position, float* out, int64_t* index,
-                 int64_t n) {
-  int64_t i = 0;
+struct Row2x2 {
+  const float *top, *bottom;
+  int64_t width, position;
+  float* out;
+  int64_t* index;
+  int64_t n;
+};
+
+/// Whole vectors of windows from `i` on; returns where it stopped.
+template <class D>
+HWY_INLINE int64_t max_vectors_2x2(D d, const Row2x2& row, int64_t i) {
 #if HWY_TARGET != HWY_SCALAR
-  const Floats d;
-  const Ints di;
+  const typename Best<D>::DI di;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  for (; i + lanes <= n; i += lanes) {
-    const auto t0 = hn::LoadU(d, top + 2 * i), t1 = hn::LoadU(d, top + 2 * i + lanes);
-    const auto b0 = hn::LoadU(d, bottom + 2 * i), b1 = hn::LoadU(d, bottom + 2 * i + lanes);
-    const auto at = hn::Add(hn::Iota(di, 0), hn::Set(di, static_cast<int32_t>(i)));
-    const auto first = hn::Add(hn::ShiftLeft<1>(at), hn::Set(di, static_cast<int32_t>(position)));
-    Best best{hn::ConcatEven(d, t1, t0), first};
+  for (; i + lanes <= row.n; i += lanes) {
+    const auto t0 = hn::LoadU(d, row.top + 2 * i), t1 = hn::LoadU(d, row.top + 2 * i + lanes);
+    const auto b0 = hn::LoadU(d, row.bottom + 2 * i), b1 = hn::LoadU(d, row.bottom + 2 * i + lanes);
+    const auto first =
+        hn::Add(hn::ShiftLeft<1>(hn::Iota(di, 0)), hn::Set(di, static_cast<int32_t>(row.position + 2 * i)));
+    Best<D> best{hn::ConcatEven(d, t1, t0), first};
     best.take(hn::ConcatOdd(d, t1, t0), hn::Add(first, hn::Set(di, 1)));
-    best.take(hn::ConcatEven(d, b1, b0), hn::Add(first, hn::Set(di, static_cast<int32_t>(width))));
-    best.take(hn::ConcatOdd(d, b1, b0), hn::Add(first, hn::Set(di, static_cast<int32_t>(width + 1))));
-    best.store(out + i, index + i, lanes);
+    best.take(hn::ConcatEven(d, b1, b0), hn::Add(first, hn::Set(di, static_cast<int32_t>(row.width))));
+    best.take(hn::ConcatOdd(d, b1, b0), hn::Add(first, hn::Set(di, static_cast<int32_t>(row.width + 1))));
+    best.store(row.out + i, row.index + i, lanes);
   }
 #endif
-  for (; i < n; ++i) {
-    const float window[4] = {top[2 * i], top[2 * i + 1], bottom[2 * i], bottom[2 * i + 1]};
-    const int64_t offset[4] = {0, 1, width, width + 1};
+  return i;
+}
+
+void max_row_2x2(const Row2x2& row) {
+  int64_t i = max_vectors_2x2(hn::ScalableTag<float>(), row, 0);
+  i = max_vectors_2x2(hn::CappedTag<float, 8>(), row, i);
+  i = max_vectors_2x2(hn::CappedTag<float, 4>(), row, i);
+  for (; i < row.n; ++i) {
+    const float window[4] = {row.top[2 * i], row.top[2 * i + 1], row.bottom[2 * i], row.bottom[2 * i + 1]};
+    const int64_t offset[4] = {0, 1, row.width, row.width + 1};
     int best = 0;
     for (int k = 1; k < 4; ++k) {
       if (window[k] > window[best] || window[k] != window[k]) best = k;
     }
-    out[i] = window[best], index[i] = position + 2 * i + offset[best];
+    row.out[i] = window[best], row.index[i] = row.position + 2 * i + offset[best];
   }
 }
 
@@ -130,7 +141,7 @@ void max_planes_2x2(const Image& in, const Image& out, const float* from, float*
       for (int64_t y = 0; y < out.height; ++y) {
         const int64_t position = 2 * y * in.width, at = p * out.plane() + y * out.width;
         const float* top = from + p * in.plane() + position;
-        max_row_2x2(top, top + in.width, in.width, position, to + at, index + at, out.width);
+        max_row_2x2({top, top + in.width, in.width, position, to + at, index + at, out.width});
       }
     }
   });
@@ -138,14 +149,15 @@ void max_planes_2x2(const Image& in, const Image& out, const float* from, float*
 
 /// One window, all channels side by side.
 void max_window_channels(const Image& in, Span ys, Span xs, const float* from, float* to, int64_t* index) {
-  const Floats d;
-  const Ints di;
+  using D = hn::ScalableTag<float>;
+  const D d;
+  const typename Best<D>::DI di;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t c = 0; c < in.channels; c += lanes) {
     const int64_t count = std::min(lanes, in.channels - c);
     const auto mask = hn::FirstN(d, static_cast<size_t>(count));
-    Best best{hn::Set(d, -std::numeric_limits<float>::infinity()),
-              hn::Set(di, static_cast<int32_t>(ys.begin * in.width + xs.begin))};
+    Best<D> best{hn::Set(d, -std::numeric_limits<float>::infinity()),
+                 hn::Set(di, static_cast<int32_t>(ys.begin * in.width + xs.begin))};
     for (int64_t y = ys.begin; y < ys.end; y += ys.step) {
       for (int64_t x = xs.begin; x < xs.end; x += xs.step) {
         const int64_t at = y * in.width + x;
