@@ -6,6 +6,7 @@
 
 #include <gradus/core/error.h>
 
+#include <kernels/cpu/convolution_few.h>
 #include <kernels/cpu/convolution_plain.h>
 #include <kernels/cpu/denormals.h>
 #include <kernels/cpu/scratch.h>
@@ -277,6 +278,7 @@ void spread(const void* from, const View& to) {
 void forward_cpu(View output, ConstView input, ConstView weight, ConstView bias, const ConvolutionGeometry& g,
                  PackedSlot slot) {
   if (is_empty(output) || is_empty(input) || is_empty(weight)) return fill(output, bias);
+  if (few_channels(input, weight, output, g)) return few_channels_forward(output, input, weight, bias, g);
   const FlushDenormals flush;
   switch (way(input.dtype, weight, g)) {
     case Way::kOneDnn: {
@@ -332,6 +334,9 @@ void backward_weight_cpu(View grad_weight, View grad_bias, ConstView grad_output
     if (grad_bias.data)
       fill(View{grad_bias.data, grad_bias.sizes, grad_bias.strides, 1, grad_bias.dtype}, none(grad_bias.dtype));
     return;
+  }
+  if (few_channels(input, grad_weight, grad_output, g)) {
+    return few_channels_backward_weight(grad_weight, grad_bias, grad_output, input, g);
   }
   const FlushDenormals flush;
   switch (way(input.dtype, grad_weight, g)) {
