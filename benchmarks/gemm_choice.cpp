@@ -59,6 +59,25 @@ void compare(const char* type, int64_t m, int64_t n, int64_t k) {
   std::printf("\n");
 }
 
+/// bf16 through the kernel, and f32 of the same shape, which is what widening costs at least.
+void compare_bf16(int64_t m, int64_t n, int64_t k) {
+  const size_t a_size = static_cast<size_t>(m * k), b_size = static_cast<size_t>(k * n),
+               c_size = static_cast<size_t>(m * n);
+  const int64_t sa[] = {m, k}, sb[] = {k, n}, sc[] = {m, n}, ta[] = {k, 1}, tb[] = {n, 1}, tc[] = {n, 1};
+  const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  const auto time = [&](auto zero) {
+    using T = decltype(zero);
+    constexpr gradus::ScalarType kType = gradus::CppTypeToScalarType<T>::value;
+    std::vector<T> a(a_size, T(1.0f)), b(b_size, T(0.5f)), c(c_size);
+    const View vc{c.data(), sc, tc, 2, kType};
+    const ConstView va{a.data(), sa, ta, 2, kType}, vb{b.data(), sb, tb, 2, kType},
+        none{nullptr, nullptr, nullptr, 0, kType};
+    return best_us(work, [&] { gemm(gradus::DeviceType::CPU, vc, va, vb, none, 1.0, 0.0); });
+  };
+  std::printf("bf16 %5lld %5lld %5lld  kernel %9.3f  f32 %9.3f\n", static_cast<long long>(m), static_cast<long long>(n),
+              static_cast<long long>(k), time(gradus::BFloat16()), time(0.0f));
+}
+
 }  // namespace
 
 int main() {
@@ -69,4 +88,5 @@ int main() {
                                     {1024, 1024, 1024}};
   for (const auto& s : kShapes) compare<float>("f32", s[0], s[1], s[2]);
   for (const auto& s : kShapes) compare<double>("f64", s[0], s[1], s[2]);
+  for (const auto& s : kShapes) compare_bf16(s[0], s[1], s[2]);
 }

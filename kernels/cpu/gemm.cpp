@@ -11,6 +11,7 @@
 #include <kernels/cpu/scratch.h>
 #include <kernels/parallel.h>
 #include <src/backends/blas/blas.h>
+#include <src/backends/onednn/matmul.h>
 
 namespace gradus::inline v0::kernels {
 
@@ -67,7 +68,7 @@ constexpr int64_t kWorthAThread = 262144;
 //     32x16x32     0.29 / 0.32   0.32 / 0.56   0.29 / 0.31   0.57 / 0.61
 //     64x64x64     4.7 / 4.6     5.0 / 6.2     4.7 / 4.6     9.1 / 9.1
 //     256x256x256  290 / 320     297 / 324     290 / 321     590 / 645
-//     512^3        2350 / 2550   2420 / 2570   2400 / 2590
+//     512^3        2350 / 2550   2420 / 2570   2400 / 2590   5160 / 5330
 //     1024^3       22900 / 21900 21700 / 22000 23900 / 21400
 constexpr int64_t kTileWork = int64_t{512} * 512 * 512;
 
@@ -268,10 +269,27 @@ void run(Product<T> p) {
   }
 }
 
+/// 16-bit floats where the CPU multiplies them (benchmarks/gemm_choice.cpp's bf16 part).
+template <class H>
+bool by_onednn(const Product<H>& p, float alpha, float beta) {
+  namespace onednn = backends::onednn;
+  constexpr ScalarType kType = CppTypeToScalarType<H>::value;
+  constexpr int64_t kLeastWork = 64 * 64 * 64;  // below, preparing the call costs more than widening
+  const auto unit = [](int64_t row, int64_t column) { return (row == 1 || column == 1) && row > 0 && column > 0; };
+  if (alpha != 1 || beta != 0 || p.m * p.n * p.k < kLeastWork || in_parallel_region() || !onednn::has_matmul(kType))
+    return false;
+  if (!unit(p.a_row, p.a_column) || !unit(p.b_row, p.b_column) || p.c_column != 1 || p.c_row < p.n) return false;
+  if (std::min({p.m, p.n, p.k}) < 8 || (p.bias && p.bias_column != 1)) return false;
+  onednn::matmul(
+      {p.m, p.n, p.k, p.a_row, p.a_column, p.b_row, p.b_column, p.c_row, p.c_column, kType, p.bias != nullptr}, p.a,
+      p.b, p.bias, p.c);
+  return true;
+}
+
 /// 16-bit floats: in float, rounded once at the end.
 template <class H>
 void run_half(const Product<H>& p, float alpha, float beta) {
-  if (p.m == 0 || p.n == 0) return;
+  if (p.m == 0 || p.n == 0 || by_onednn(p, alpha, beta)) return;
   const ScratchArray<float> a(static_cast<size_t>(p.m * p.k)), b(static_cast<size_t>(p.k * p.n));
   const ScratchArray<float> c(static_cast<size_t>(p.m * p.n)), bias(p.bias ? static_cast<size_t>(p.n) : 0);
   copy_matrix(p.m, p.k, p.a, p.a_row, p.a_column, a.data());

@@ -178,6 +178,20 @@ TEST(GemmLarge, SplitOverThreads) {
   check<float>(-1, 600, 600, 400, Layout::kSpread, Layout::kColumns, Layout::kColumns, 1, 1, true);
 }
 
+TEST(GemmLarge, SixteenBits) {
+  for (Layout la : {Layout::kRows, Layout::kColumns}) {
+    for (Layout lb : {Layout::kRows, Layout::kColumns}) {
+      for (bool bias : {false, true}) {
+        for (int k : {64, 65}) {
+          check<BFloat16>(-1, 96, 80, k, la, lb, Layout::kRows, 1, 0, bias);
+          check<BFloat16>(-1, 95, 81, k, la, lb, Layout::kRows, 1, 0, bias);
+          check<Half>(-1, 95, 81, k, la, lb, Layout::kRows, 1, 0, bias);
+        }
+      }
+    }
+  }
+}
+
 TEST(GemmIntegers, Wrap) {
   const int64_t size[] = {1, 1}, stride[] = {1, 1};
   const uint8_t a = 200, b = 3;
