@@ -160,6 +160,15 @@ class GRADUS_API Tensor : public TensorBase {
   void print() const;
 
 #include <gradus/ops/tensor_methods.h>
+  // One int names a dimension; it would turn into `bool unbiased`.
+  Tensor var(int dim) const {
+    const int64_t d = dim;
+    return var(OptionalIntArrayRef(d));
+  }
+  Tensor std(int dim) const {
+    const int64_t d = dim;
+    return std(OptionalIntArrayRef(d));
+  }
 
  private:
   unsigned add_hook(std::function<Tensor(const Tensor&)> hook) const;

@@ -3,8 +3,6 @@
 // Every operator as a function.
 #pragma once
 
-#include <gradus/ops/operators.h>
-
 #include <gradus/ops/activation.h>
 #include <gradus/ops/comparison.h>
 #include <gradus/ops/copy.h>
@@ -13,6 +11,8 @@
 #include <gradus/ops/linalg.h>
 #include <gradus/ops/loss.h>
 #include <gradus/ops/nn.h>
+#include <gradus/ops/operators.h>
+#include <gradus/ops/overloads.h>
 #include <gradus/ops/pointwise.h>
 #include <gradus/ops/random.h>
 #include <gradus/ops/reduction.h>

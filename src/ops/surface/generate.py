@@ -99,7 +99,8 @@ def functions_header(family, comment, entries):
 
 def umbrella_header(families):
     text = MADE.format("") + "// Every operator as a function.\n#pragma once\n\n"
-    return text + "#include <gradus/ops/operators.h>\n\n" + "".join(f"#include <gradus/ops/{f}.h>\n" for f in families)
+    names = sorted([*families, "operators", "overloads"])
+    return text + "".join(f"#include <gradus/ops/{n}.h>\n" for n in names)
 
 
 def methods_header(families):
