@@ -19,7 +19,7 @@ case $kind in
   add_subdirectory)
     cmake -S "$source/tests/install/add_subdirectory" -B "$work/program-build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
       -DGRADUS_SOURCE="$source" >/dev/null
-    cmake --build "$work/program-build" --target program
+    cmake --build "$work/program-build" --target program -j2
     "$work/program-build/program"
     ;;
   *)
