@@ -3,6 +3,7 @@
 import contextlib
 import io
 import pathlib
+import re
 import sys
 import tempfile
 import textwrap
@@ -186,6 +187,14 @@ class GeneratorTest(unittest.TestCase):
                      "aminmax.out(Tensor self, *, int? dim=None, Tensor(a!) min, Tensor(b!) max) -> (Tensor(a!) min, Tensor(b!) max)",
                      "pad(Tensor self, int[] pad, str mode=\"constant\", float? value=None) -> Tensor"):
             self.assertEqual(str(schema.parse_schema(text)), text)
+
+    def test_the_walkthrough_quotes_the_tree(self):
+        page = (ROOT / "docs/adding-an-operator.md").read_text(encoding="utf-8")
+        quotes = re.findall(r"^```\w+ (\S+)\n(.*?)^```", page, re.M | re.S)
+        self.assertGreaterEqual(len(quotes), 4)
+        for file, text in quotes:
+            quoted = " ".join(text.split())
+            self.assertIn(quoted, " ".join((ROOT / file).read_text(encoding="utf-8").split()), file)
 
     # --- mistakes, with file and line ---
 
