@@ -194,11 +194,22 @@ HWY_EXPORT(max_planes_2x2);
 HWY_EXPORT(max_channels_last);
 
 template <class T>
-using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+using Wide = std::conditional_t<std::is_same_v<T, double> || std::is_integral_v<T>, T, float>;
+
+/// a + b; integers wrap.
+template <class W>
+W plus(W a, W b) {
+  if constexpr (std::is_integral_v<W>) {
+    return static_cast<W>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  } else {
+    return a + b;
+  }
+}
 
 template <class T>
 void max_window(const Image& in, Span ys, Span xs, int64_t step, const T* from, T* to, int64_t* index) {
-  Wide<T> best = -std::numeric_limits<Wide<T>>::infinity();
+  using Limits = std::numeric_limits<Wide<T>>;
+  Wide<T> best = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
   int64_t at = ys.begin * in.width + xs.begin;
   for (int64_t y = ys.begin; y < ys.end; y += ys.step) {
     for (int64_t x = xs.begin; x < xs.end; x += xs.step) {
@@ -337,8 +348,8 @@ void average_forward(const Image& in, const Image& out, const T* from, T* to, co
         for (int64_t r = w.top; r < w.bottom; ++r) {
           const T* row = from + i + r * in.width * step;
           Wide<T> part = 0;
-          for (int64_t c = w.left; c < w.right; ++c) part += static_cast<Wide<T>>(row[c * step]);
-          sum += part;
+          for (int64_t c = w.left; c < w.right; ++c) part = plus(part, static_cast<Wide<T>>(row[c * step]));
+          sum = plus(sum, part);
         }
         to[o + (y * out.width + x) * step] =
             w.top < w.bottom && w.left < w.right ? static_cast<T>(sum / static_cast<Wide<T>>(w.divisor)) : T(0);
@@ -368,8 +379,8 @@ void average_backward(const Image& in, const Image& out, T* to, const T* from, c
 void max_forward_cpu(View output, View indices, ConstView input, const PoolingGeometry& g) {
   const Image in(input), out(output);
   if (out.numel() == 0) return;
-  visit_floating(input.dtype,
-                 [&]<class T>() { max_forward(in, out, g, input.as<T>(), output.as<T>(), indices.as<int64_t>()); });
+  visit_numbers(input.dtype,
+                [&]<class T>() { max_forward(in, out, g, input.as<T>(), output.as<T>(), indices.as<int64_t>()); });
 }
 
 void max_backward_cpu(View grad_input, ConstView grad_output, ConstView indices) {
@@ -383,9 +394,11 @@ void max_backward_cpu(View grad_input, ConstView grad_output, ConstView indices)
 void avg_forward_cpu(View output, ConstView input, const PoolingGeometry& g, AverageDivisor divisor) {
   const Image in(input), out(output);
   if (out.numel() == 0) return;
-  visit_floating(input.dtype, [&]<class T>() {
+  const auto average = [&]<class T>() {
     average_forward(in, out, input.as<T>(), output.as<T>(), AverageWindows{in, out, g, divisor});
-  });
+  };
+  if (input.dtype == ScalarType::Long) return average.operator()<int64_t>();
+  visit_floating(input.dtype, average);
 }
 
 void avg_backward_cpu(View grad_input, ConstView grad_output, const PoolingGeometry& g, AverageDivisor divisor) {

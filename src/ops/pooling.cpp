@@ -76,8 +76,9 @@ Tensor four_dims(const Tensor& t, MemoryFormat format) {
   return (t.dim() == 3 ? t.detach().unsqueeze(0) : t.detach()).contiguous(format);
 }
 
-void check_floating(const char* op, const Tensor& t) {
-  GRADUS_CHECK_AS(TypeError, is_floating_point(t.scalar_type()), op, ": the input is ", t.scalar_type(), "; expected a floating type");
+void check_type(const char* op, const Tensor& t, bool integers) {
+  GRADUS_CHECK_AS(TypeError, is_floating_point(t.scalar_type()) || (integers && is_integral(t.scalar_type(), false)) || t.scalar_type() == kLong, op,
+                  ": the input is ", t.scalar_type(), "; expected a floating type, ", integers ? "or an integer" : "or Long");
 }
 
 std::tuple<Tensor, Tensor> max_pool(const char* op, const Dest& dest, const Tensor& self, IntArrayRef kernel, IntArrayRef stride, IntArrayRef padding,
@@ -85,7 +86,7 @@ std::tuple<Tensor, Tensor> max_pool(const char* op, const Dest& dest, const Tens
   const PoolingGeometry g = geometry_of(op, kernel, stride, padding, dilation);
   auto r = recording(dest.is_fresh() ? Dest() : dest.part(0), self);
   const Images in = images_of(op, self, g, ceil_mode);
-  check_floating(op, self);
+  check_type(op, self, true);
   Tensor out = core::empty(in.shape, self.scalar_type(), self.device(), in.format);
   Tensor indices = core::empty(in.shape, kLong, self.device(), in.format);
   if (out.numel()) kernels::max_pool2d_forward(out.device(), writable(out), writable(indices), readable(in.dense), g);
@@ -151,7 +152,7 @@ Tensor avg_pool2d(const Dest& dest, const Tensor& self, IntArrayRef kernel, IntA
   GRADUS_CHECK_AS(ValueError, !divisor || *divisor != 0, op, ": divisor must be not zero");
   auto r = recording(dest, self);
   const Images in = images_of(op, self, g, ceil_mode);
-  check_floating(op, self);
+  check_type(op, self, false);
   Tensor out = core::empty(in.shape, self.scalar_type(), self.device(), in.format);
   if (out.numel()) kernels::avg_pool2d_forward(out.device(), writable(out), readable(in.dense), g, {count_include_pad, divisor.value_or(0)});
   out = dest.deliver(op, like_input(out, self));

@@ -162,5 +162,19 @@ TYPED_TEST(Pooling, AdaptiveAverage) {
   }
 }
 
+TEST(PoolingIntegers, MaximumAndAverage) {
+  Array<int64_t> x({1, 1, 2, 4}), y({1, 1, 1, 2}), index(y.sizes);
+  const int64_t lowest = std::numeric_limits<int64_t>::lowest(), beyond_double = (int64_t{1} << 53) + 1;
+  x.data = {-9, -7, lowest, lowest, -8, -6, 5, beyond_double};
+  PoolingGeometry g;
+  g.kernel[0] = g.kernel[1] = g.stride[0] = g.stride[1] = 2;
+  max_pool2d_forward(DeviceType::CPU, y.view(), index.view(), x.view(), g);
+  EXPECT_EQ(y.data, (std::vector<int64_t>{-6, beyond_double}));
+  EXPECT_EQ(index.data, (std::vector<int64_t>{5, 7}));
+  x.data = {-9, -7, 1, 2, -8, -7, 3, 5};
+  avg_pool2d_forward(DeviceType::CPU, y.view(), x.view(), g, AverageDivisor());
+  EXPECT_EQ(y.data, (std::vector<int64_t>{-7, 2}));
+}
+
 }  // namespace
 }  // namespace gradus::inline v0::kernels
