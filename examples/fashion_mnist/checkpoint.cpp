@@ -1,6 +1,7 @@
 #include "checkpoint.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace {
 
@@ -100,6 +101,9 @@ void load_checkpoint(const std::string& path, TrainingState& state, Net& net, gr
   read.span_correct = read_int(archive, "span_correct");
   read.history = {points_of(read_doubles(archive, "train_curve")), points_of(read_doubles(archive, "test_curve"))};
   const auto random = read_bytes(archive, "default_random");
+  if (read.epoch < 0 || read.batch < 0 || read.batch_size < 1 || read.seen < 0 || read.span_seen < 0) {
+    throw std::runtime_error(path + " holds impossible numbers; expected a checkpoint that this program wrote");
+  }
 
   archive.read("model", model);
   archive.read("optimizer", adam);
