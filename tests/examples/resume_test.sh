@@ -45,7 +45,7 @@ while true; do
     exit 1
   fi
   kills=$((kills + 1))
-  delay=$(awk -v d="$delay" 'BEGIN { print d * 1.25 }')
+  delay=$(awk -v d="$delay" 'BEGIN { print d * 1.5 }')
 done
 [ "$kills" -gt 0 ] || { echo "the run ended before it could be killed" >&2; exit 1; }
 cmp "$work/whole/fashion_mnist.safetensors" "$work/killed/fashion_mnist.safetensors"
