@@ -227,8 +227,15 @@ Tensor matmul(const Dest& dest, const Tensor& self, const Tensor& other) {
 
 Tensor linear(const Dest& dest, const Tensor& input, const Tensor& weight, const Tensor& bias) {
   GRADUS_CHECK(input.defined() && weight.defined(), "linear: input or weight is an undefined tensor; expected ones with data");
-  GRADUS_CHECK(input.dim() >= 1 && weight.dim() == 2, "linear: input of ", input.dim(), " and weight of ", weight.dim(),
-               " dimensions were given; expected at least 1, and 2");
+  GRADUS_CHECK(input.dim() >= 1 && (weight.dim() == 1 || weight.dim() == 2), "linear: input of ", input.dim(), " and weight of ", weight.dim(),
+               " dimensions were given; expected at least 1, and 1 or 2");
+  if (weight.dim() == 1) {  // one feature, whose dimension is dropped
+    GRADUS_CHECK(input.size(-1) == weight.size(0), "linear: input of shape ", input.sizes(), " and weight of shape ", weight.sizes(), " were given: ",
+                 input.size(-1), " features against ", weight.size(0));
+    Tensor product = gradus::matmul(input, weight);
+    if (bias.defined()) product = product.add(bias);
+    return dest.is_fresh() ? product : dest.deliver("linear", std::move(product));
+  }
   GRADUS_CHECK(input.size(-1) == weight.size(1), "linear: input of shape ", input.sizes(), " and weight of shape ", weight.sizes(),
                " were given: ", input.size(-1), " features against ", weight.size(1));
   GRADUS_CHECK_AS(TypeError, input.scalar_type() == weight.scalar_type() && (!bias.defined() || bias.scalar_type() == input.scalar_type()),

@@ -141,6 +141,8 @@ ThreeTensors native_batch_norm(const Dest& dest, const Tensor& input, const Tens
 
 Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean, const Tensor& running_var, bool training,
                   double momentum, double eps, bool) {
+  // PyTorch lets a batch of nothing pass whatever its dimensions.
+  if (input.defined() && input.numel() == 0 && input.dim() < 2) return input.clone();
   return std::get<0>(batch_norm_of("batch_norm", Dest(), input, weight, bias, running_mean, running_var, training, momentum, eps));
 }
 
@@ -202,7 +204,9 @@ ThreeTensors layer_norm_of(const char* op, const Tensor& input, IntArrayRef shap
     Tensor x = input.contiguous(), w = dense_vector(weight), b = dense_vector(bias);
     DimVector statistics(input.sizes());
     for (size_t d = statistics.size() - shape.size(); d < statistics.size(); ++d) statistics[d] = 1;
-    const ScalarType type = input.scalar_type() == kDouble ? kDouble : kFloat;
+    // The parameters' type, as in PyTorch: float beside a 16-bit input says that statistics are wanted in float.
+    const Tensor& parameter = weight.defined() ? weight : bias;
+    const ScalarType type = parameter.defined() ? parameter.scalar_type() : input.scalar_type();
     out = core::empty(x.sizes(), x.scalar_type(), x.device());
     mean = core::empty(statistics, type, x.device());
     rstd = core::empty(statistics, type, x.device());
