@@ -26,7 +26,7 @@ Forms* get_or_make(const PackedSlot& slot) {
   if (current) return static_cast<Forms*>(current);
   auto made = std::make_unique<Forms>();
   // Whoever wins writes the same deleter, so it is set before the pointer that makes it matter.
-  *slot.deleter = [](void* p) { delete static_cast<Forms*>(p); };
+  std::atomic_ref(*slot.deleter).store([](void* p) { delete static_cast<Forms*>(p); }, std::memory_order_relaxed);
   if (slot.cache->compare_exchange_strong(current, made.get(), std::memory_order_acq_rel)) return made.release();
   return static_cast<Forms*>(current);
 }

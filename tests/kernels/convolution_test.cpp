@@ -226,6 +226,10 @@ TEST(PackedSlot, WeightsAreRepackedAfterAChange) {
       EXPECT_EQ(output.memory[0], static_cast<float>(16 * 9 * w));
     }
   }
+  // A write through a raw pointer leaves the version as it was.
+  weight.memory[7] += 1;
+  convolution_forward(DeviceType::CPU, output.view(), input.view(), weight.view(), none, ConvolutionGeometry(), slot);
+  EXPECT_EQ(output.memory[0], 16 * 9 * 3.0f + 1);
   if (deleter) deleter(cache.load());
 }
 
