@@ -152,6 +152,18 @@ Tensor nll_loss_nd(const Tensor& self, const Tensor& target, const Tensor& weigh
 
 namespace {
 
+// An error of an operator within `op` is reported as op's own.
+template <class F>
+Tensor in_the_name_of(const char* op, const F& f) {
+  try {
+    return f();
+  } catch (const IndexError& e) {
+    const std::string_view text = e.what();
+    const size_t colon = text.find(": ");
+    throw IndexError(str(op, text.substr(colon == std::string_view::npos ? 0 : colon)));
+  }
+}
+
 // Targets are a probability for every class.
 Tensor cross_entropy_of_probabilities(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, double smoothing) {
   const int64_t class_dim = self.dim() == 1 ? 0 : 1, classes = self.size(class_dim);
@@ -209,8 +221,10 @@ Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor
     return cross_entropy_of_probabilities(self, target, weight, reduction, label_smoothing);
   }
   check_nll("cross_entropy_loss", self, target, weight);
-  if (label_smoothing > 0) return cross_entropy_smoothed(self, target, weight, reduction, ignore_index, label_smoothing);
-  return gradus::nll_loss_nd(gradus::log_softmax(self, self.dim() == 1 ? 0 : 1), target, weight, reduction, ignore_index);
+  return in_the_name_of("cross_entropy_loss", [&] {
+    if (label_smoothing > 0) return cross_entropy_smoothed(self, target, weight, reduction, ignore_index, label_smoothing);
+    return gradus::nll_loss_nd(gradus::log_softmax(self, self.dim() == 1 ? 0 : 1), target, weight, reduction, ignore_index);
+  });
 }
 
 Tensor mse_loss_backward(const Tensor& grad_output, const Tensor& self, const Tensor& target, int64_t reduction) {
