@@ -80,6 +80,8 @@ void with_rows(const TileProduct<T>& p, const T* b, int64_t b_row) {
   const hn::CappedTag<T, 16 / sizeof(T)> d128;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t j = 0;
+  // One row: bound by reading b, so 8 vectors of each of its rows at once.
+  for (; p.m == 1 && j + 8 * lanes <= p.n; j += 8 * lanes) tile<1, 8, false>(d, p, 0, j, b + j, b_row, 0);
   for (; j + 2 * lanes <= p.n; j += 2 * lanes) columns<2, false>(d, p, j, b + j, b_row, 0);
   if (j + lanes <= p.n) columns<1, false>(d, p, j, b + j, b_row, 0), j += lanes;
   while (j < p.n) {

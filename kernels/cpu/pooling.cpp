@@ -338,8 +338,60 @@ struct AdaptiveWindows {
   }
 };
 
+/// With channels innermost: window by window, all channels at once.
+template <class T, class Windows>
+void average_forward_channels_last(const Image& in, const Image& out, const T* from, T* to, const Windows& windows) {
+  using W = Wide<T>;
+  const int64_t c = in.channels;
+  parallel_for(0, in.batch * out.height, grain_of(in.plane() / out.height * c), [&](int64_t begin, int64_t end) {
+    const ScratchArray<W> sums(static_cast<size_t>(c));
+    for (int64_t i = begin; i < end; ++i) {
+      const T* image = from + i / out.height * in.plane() * c;
+      for (int64_t x = 0; x < out.width; ++x) {
+        const Window w = windows(i % out.height, x);
+        W* sum = sums.data();
+        std::fill_n(sum, c, W(0));
+        for (int64_t r = w.top; r < w.bottom; ++r) {
+          for (int64_t q = w.left; q < w.right; ++q) {
+            const T* pixel = image + (r * in.width + q) * c;
+            for (int64_t k = 0; k < c; ++k) sum[k] = plus(sum[k], static_cast<W>(pixel[k]));
+          }
+        }
+        T* result = to + (i * out.width + x) * c;
+        const bool empty = w.top >= w.bottom || w.left >= w.right;
+        for (int64_t k = 0; k < c; ++k) result[k] = empty ? T(0) : static_cast<T>(sum[k] / static_cast<W>(w.divisor));
+      }
+    }
+  });
+}
+
+template <class T, class Windows>
+void average_backward_channels_last(const Image& in, const Image& out, T* to, const T* from, const Windows& windows) {
+  const int64_t c = in.channels;
+  parallel_for(0, in.batch, 1, [&](int64_t begin, int64_t end) {
+    const ScratchArray<T> shares(static_cast<size_t>(c));
+    for (int64_t n = begin; n < end; ++n) {
+      T* image = to + n * in.plane() * c;
+      std::fill_n(image, in.plane() * c, T(0));
+      for (int64_t i = 0; i < out.plane(); ++i) {
+        const Window w = windows(i / out.width, i % out.width);
+        const T* grad = from + (n * out.plane() + i) * c;
+        T* share = shares.data();
+        for (int64_t k = 0; k < c; ++k) share[k] = grad[k] / static_cast<T>(w.divisor);
+        for (int64_t r = w.top; r < w.bottom; ++r) {
+          for (int64_t q = w.left; q < w.right; ++q) {
+            T* pixel = image + (r * in.width + q) * c;
+            for (int64_t k = 0; k < c; ++k) pixel[k] += share[k];
+          }
+        }
+      }
+    }
+  });
+}
+
 template <class T, class Windows>
 void average_forward(const Image& in, const Image& out, const T* from, T* to, const Windows& windows) {
+  if (in.channels_last) return average_forward_channels_last(in, out, from, to, windows);
   for_planes(in, out, in.plane() + out.plane(), [&](int64_t i, int64_t o, int64_t step) {
     for (int64_t y = 0; y < out.height; ++y) {
       for (int64_t x = 0; x < out.width; ++x) {
@@ -360,6 +412,9 @@ void average_forward(const Image& in, const Image& out, const T* from, T* to, co
 
 template <class T, class Windows>
 void average_backward(const Image& in, const Image& out, T* to, const T* from, const Windows& windows) {
+  if constexpr (std::is_same_v<T, Wide<T>>) {
+    if (in.channels_last) return average_backward_channels_last(in, out, to, from, windows);
+  }
   for_planes(in, out, in.plane() + out.plane(), [&](int64_t i, int64_t o, int64_t step) {
     PlaneSums<T>(in.plane()).run(to + i, step, in.plane(), [&](Wide<T>* sums, int64_t sum_step) {
       for (int64_t y = 0; y < out.height; ++y) {

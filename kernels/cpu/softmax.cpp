@@ -162,15 +162,15 @@ void in_parts(const Extent& e, const T* in0, const T* in1, T* out, const Body& b
       } else {
         W* w0 = wide.data();
         W *w1 = w0 + e.n * width, *w2 = w1 + e.n * width;
-        for (int64_t i = 0; i < e.n; ++i) {
-          for (int64_t k = 0; k < width; ++k) w0[i * width + k] = static_cast<W>(in0[at + i * e.inner + k]);
-          if (in1) {
-            for (int64_t k = 0; k < width; ++k) w1[i * width + k] = static_cast<W>(in1[at + i * e.inner + k]);
-          }
+        // The part as runs of side-by-side elements: one where it takes all columns.
+        const int64_t runs = width == e.inner ? 1 : e.n, length = e.n * width / runs;
+        for (int64_t i = 0; i < runs; ++i) {
+          for (int64_t k = 0; k < length; ++k) w0[i * length + k] = static_cast<W>(in0[at + i * e.inner + k]);
+          for (int64_t k = 0; in1 && k < length; ++k) w1[i * length + k] = static_cast<W>(in1[at + i * e.inner + k]);
         }
         body(w0, w1, width, w2, width, e.n, width);
-        for (int64_t i = 0; i < e.n; ++i) {
-          for (int64_t k = 0; k < width; ++k) out[at + i * e.inner + k] = static_cast<T>(w2[i * width + k]);
+        for (int64_t i = 0; i < runs; ++i) {
+          for (int64_t k = 0; k < length; ++k) out[at + i * e.inner + k] = static_cast<T>(w2[i * length + k]);
         }
       }
     }
