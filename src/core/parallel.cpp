@@ -44,6 +44,42 @@ void set_num_threads(int n) {
 bool in_parallel_region() { return inside; }
 
 namespace kernels::detail {
+namespace {
+
+// What the threads of one loop share.
+struct Team {
+  int64_t begin, end;
+  RangeFn fn;
+  void* context;
+  std::exception_ptr error;
+  std::mutex error_mutex;
+  char forked = 0, joined = 0;
+};
+
+__attribute__((noinline)) void run_member(Team& team, int64_t members, int64_t me) {
+  GRADUS_TSAN_ACQUIRE(&team.forked);
+  const int64_t part = (team.end - team.begin + members - 1) / members;
+  const int64_t b = team.begin + me * part, e = std::min(team.end, b + part);
+  if (b < e) {
+    inside = true;
+    try {
+      team.fn(team.context, b, e);
+    } catch (...) {
+      std::lock_guard lock(team.error_mutex);
+      if (!team.error) team.error = std::current_exception();
+    }
+    inside = false;
+  }
+  GRADUS_TSAN_RELEASE(&team.joined);
+}
+
+// TSan does not see libgomp hand its arguments over, so nothing is instrumented here and everything else in run_member.
+__attribute__((noinline, no_sanitize("thread"))) void fork_team(Team& team, int threads) {
+#pragma omp parallel num_threads(threads)
+  run_member(team, omp_get_num_threads(), omp_get_thread_num());
+}
+
+}  // namespace
 
 void parallel_run(int64_t begin, int64_t end, int64_t grain, RangeFn fn, void* context) {
   const int64_t length = end - begin;
@@ -57,31 +93,12 @@ void parallel_run(int64_t begin, int64_t end, int64_t grain, RangeFn fn, void* c
     return;
   }
   callers.fetch_add(1, std::memory_order_relaxed);
-  std::exception_ptr error;
-  std::mutex error_mutex;
-  char forked = 0, joined = 0;
-  GRADUS_TSAN_RELEASE(&forked);
-#pragma omp parallel num_threads(static_cast<int>(threads))
-  {
-    GRADUS_TSAN_ACQUIRE(&forked);
-    const int64_t team = omp_get_num_threads(), me = omp_get_thread_num();
-    const int64_t part = (length + team - 1) / team;
-    const int64_t b = begin + me * part, e = std::min(end, b + part);
-    if (b < e) {
-      inside = true;
-      try {
-        fn(context, b, e);
-      } catch (...) {
-        std::lock_guard lock(error_mutex);
-        if (!error) error = std::current_exception();
-      }
-      inside = false;
-    }
-    GRADUS_TSAN_RELEASE(&joined);
-  }
-  GRADUS_TSAN_ACQUIRE(&joined);
+  Team team{begin, end, fn, context, nullptr, {}};
+  GRADUS_TSAN_RELEASE(&team.forked);
+  fork_team(team, static_cast<int>(threads));
+  GRADUS_TSAN_ACQUIRE(&team.joined);
   callers.fetch_sub(1, std::memory_order_relaxed);
-  if (error) std::rethrow_exception(error);
+  if (team.error) std::rethrow_exception(team.error);
 }
 
 }  // namespace kernels::detail
