@@ -23,10 +23,11 @@ Tensor promoted(const Dest& dest, const char* op, const Tensor& self, std::initi
   return dest.is_inplace() ? self : cast(self, dtype);
 }
 
+// Where the input is the result. A bound that is a number takes the ties.
 Tensor inside(const Tensor& x, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
-  if (!max) return x.ge(*min);
-  if (!min) return x.le(*max);
-  return x.ge(*min).logical_and(x.le(*max));
+  if (!max) return x.gt(*min);
+  if (!min) return x.lt(*max);
+  return x.gt(*min).logical_and(x.lt(*max));
 }
 
 enum class Side : bool { kLow, kHigh };
@@ -41,21 +42,6 @@ Tensor extreme(const Dest& dest, const char* op, const char* node, Side side, co
       // Whoever is not beaten takes it: so does a NaN.
       if (d.needs(0)) d[0] = gradus::where(a.eq(b), g[0].div(2), g[0]).masked_fill(high ? a.lt(b) : a.gt(b), 0);
       if (d.needs(1)) d[1] = gradus::where(a.eq(b), g[0].div(2), g[0]).masked_fill(high ? a.gt(b) : a.lt(b), 0);
-    });
-  }
-  return out;
-}
-
-// One bound, a tensor: ties belong to self.
-Tensor limit(const Dest& dest, const char* op, const char* node, Side side, const Tensor& self, const Tensor& bound) {
-  auto r = recording(dest, self, bound);
-  r.keep_self();
-  Tensor out = binary(dest, op, Promote::kArithmetic, side == Side::kLow ? kernels::maximum : kernels::minimum, self, bound);
-  if (r) {
-    r.node(node, out, [x = r.save(0), y = r.save(1), side](const GradIn& g, GradOut& d) {
-      Tensor a = d.unpack(x), b = d.unpack(y);
-      if (d.needs(0)) d[0] = gradus::where(side == Side::kLow ? a.ge(b) : a.le(b), g[0], 0);
-      if (d.needs(1)) d[1] = gradus::where(side == Side::kLow ? a.lt(b) : a.gt(b), g[0], 0);
     });
   }
   return out;
@@ -89,16 +75,16 @@ Tensor clamp_min(const Dest& dest, const Tensor& self, const Scalar& min) { retu
 Tensor clamp_max(const Dest& dest, const Tensor& self, const Scalar& max) { return clamp(dest, self, std::nullopt, max); }
 
 Tensor clamp_min(const Dest& dest, const Tensor& self, const Tensor& min) {
-  return limit(dest, "clamp_min", "ClampMinBackward1", Side::kLow, self, min);
+  return extreme(dest, "clamp_min", "ClampMinBackward1", Side::kHigh, self, min);
 }
 Tensor clamp_max(const Dest& dest, const Tensor& self, const Tensor& max) {
-  return limit(dest, "clamp_max", "ClampMaxBackward1", Side::kHigh, self, max);
+  return extreme(dest, "clamp_max", "ClampMaxBackward1", Side::kLow, self, max);
 }
 
 Tensor clamp(const Dest& dest, const Tensor& self, const Tensor& min, const Tensor& max) {
   GRADUS_CHECK(min.defined() || max.defined(), "clamp: neither min nor max was given; expected at least one");
-  if (!max.defined()) return limit(dest, "clamp", "ClampBackward0", Side::kLow, self, min);
-  if (!min.defined()) return limit(dest, "clamp", "ClampBackward0", Side::kHigh, self, max);
+  if (!max.defined()) return extreme(dest, "clamp", "ClampBackward0", Side::kHigh, self, min);
+  if (!min.defined()) return extreme(dest, "clamp", "ClampBackward0", Side::kLow, self, max);
   auto r = recording(dest, self, min, max);
   r.keep_self();
   Pointwise p(dest, "clamp", Promote::kArithmetic, self, min, max);
@@ -108,9 +94,19 @@ Tensor clamp(const Dest& dest, const Tensor& self, const Tensor& min, const Tens
   if (r) {
     r.node("ClampBackward0", out, [x = r.save(0), from = r.save(1), to = r.save(2)](const GradIn& g, GradOut& d) {
       Tensor a = d.unpack(x), low = d.unpack(from), high = d.unpack(to);
-      if (d.needs(0)) d[0] = gradus::where(a.ge(low).logical_and(a.le(high)), g[0], 0);
-      if (d.needs(1)) d[1] = gradus::where(low.lt(high).logical_and(a.lt(low)), g[0], 0);
-      if (d.needs(2)) d[2] = gradus::where(a.gt(high).logical_or(high.lt(low)), g[0], 0);
+      // A tie with one of two different bounds is shared with it. Crossed bounds: the result is the upper one.
+      const Tensor half = g[0].div(2), ordered = low.lt(high), allowed = low.le(high);
+      const Tensor at_low = a.eq(low), at_high = a.eq(high);
+      if (d.needs(0)) {
+        d[0] = gradus::where(at_low.logical_xor(at_high), half, g[0]).masked_fill(a.lt(low).logical_or(a.gt(high)), 0);
+      }
+      if (d.needs(1)) {
+        d[1] = gradus::where(a.lt(low).logical_and(allowed), g[0], gradus::where(at_low.logical_and(ordered), half, 0));
+      }
+      if (d.needs(2)) {
+        const Tensor taken = a.gt(high).logical_and(allowed).logical_or(low.gt(high).logical_and(a.eq(a)));
+        d[2] = gradus::where(taken, g[0], gradus::where(at_high.logical_and(ordered), half, 0));
+      }
     });
   }
   return out;

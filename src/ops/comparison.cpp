@@ -60,6 +60,7 @@ Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol
   GRADUS_CHECK(self.scalar_type() == other.scalar_type(), "isclose: self is of type ", self.scalar_type(), " and other of type ",
                other.scalar_type(), "; expected the same type");
   GRADUS_CHECK(rtol >= 0 && atol >= 0, "isclose: rtol is ", rtol, " and atol ", atol, "; expected both at least 0");
+  broadcast_shapes("isclose", self.sizes(), other.sizes());
   NoGradGuard no_grad;
   Tensor close = self.eq(other);
   const bool floating = self.is_floating_point();
@@ -74,6 +75,7 @@ Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol
 bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
   GRADUS_CHECK(self.scalar_type() == other.scalar_type(), "allclose: self is of type ", self.scalar_type(), " and other of type ",
                other.scalar_type(), "; expected the same type");
+  broadcast_shapes("allclose", self.sizes(), other.sizes());
   return gradus::isclose(self, other, rtol, atol, equal_nan).all().item<bool>();
 }
 

@@ -188,6 +188,62 @@ const TensorImpl* Pointwise::cast_operand(int i, const Operand& in, ScalarType d
   return t;
 }
 
+namespace {
+
+// Below 0 where dimension `a` lies inside of `b` in the operands' memory, above 0 where it lies outside, 0 where none
+// tells: the first operand that has steps in both decides; of equal steps the shorter dimension is the inner one.
+int compare_dims(const Operand* in, int count, IntArrayRef shape, size_t a, size_t b) {
+  for (int i = 0; i < count; ++i) {
+    if (!in[i].tensor) continue;
+    const IntArrayRef sizes = in[i].tensor->sizes(), strides = in[i].tensor->strides();
+    const size_t lead = shape.size() - sizes.size();
+    auto step = [&](size_t d) { return d < lead || (sizes[d - lead] == 1 && shape[d] != 1) ? 0 : strides[d - lead]; };
+    const int64_t step_a = step(a), step_b = step(b);
+    if (step_a == 0 || step_b == 0) continue;
+    if (step_a != step_b) return step_a < step_b ? -1 : 1;
+    if (shape[a] > shape[b]) return 1;
+  }
+  return 0;
+}
+
+// A tensor for the result whose dimensions lie in memory in the order that the operands have.
+Tensor empty_in_order(const Operand* in, int count, IntArrayRef shape, ScalarType dtype, Device device) {
+  SmallVector<size_t, 6> order;  // innermost first
+  for (size_t d = shape.size(); d-- > 0;) order.push_back(d);
+  for (size_t i = 1; i < order.size(); ++i) {
+    size_t at = i;
+    for (size_t j = i; j-- > 0;) {
+      const int outside = compare_dims(in, count, shape, order[j], order[at]);
+      if (outside < 0) break;
+      if (outside == 0) continue;
+      std::swap(order[j], order[at]);
+      at = j;
+    }
+  }
+  DimVector strides(shape.size());
+  int64_t step = 1;
+  for (const size_t d : order) {
+    strides[d] = step;
+    step *= std::max<int64_t>(shape[d], 1);
+  }
+  return core::empty_strided(shape, strides, dtype, device);
+}
+
+Tensor empty_result(const Operand* in, int count, IntArrayRef shape, ScalarType dtype, Device device) {
+  const Tensor* first = nullptr;
+  bool contiguous = true;
+  for (int i = 0; i < count; ++i) {
+    if (!in[i].tensor) continue;
+    if (!first) first = in[i].tensor;
+    contiguous &= in[i].tensor->is_contiguous();
+  }
+  if (contiguous || device.is_meta()) return core::empty(shape, dtype, device);
+  if (first->is_non_overlapping_and_dense() && first->sizes() == shape && first->device() == device) return core::empty_like(*first, dtype);
+  return empty_in_order(in, count, shape, dtype, device);
+}
+
+}  // namespace
+
 void Pointwise::plan(const Dest& dest, const char* op, Promote promote, const Operand* in, int count, ScalarType given) {
   TypeState types;
   DimVector shape;
@@ -218,19 +274,9 @@ void Pointwise::plan(const Dest& dest, const char* op, Promote promote, const Op
   if (promote == Promote::kFloat && is_integral(dtype, true)) dtype = get_default_dtype();
   const ScalarType result = promote == Promote::kCompare ? ScalarType::Bool : dtype;
 
-  // The tensor to write, in the memory order of the first operand that has the full shape.
   Tensor written;
   if (dest.is_fresh()) {
-    const Tensor* like = nullptr;
-    for (int i = 0; i < count && !like; ++i) {
-      if (in[i].tensor && in[i].tensor->sizes() == IntArrayRef(shape)) like = in[i].tensor;
-    }
-    if (like && !device_.is_meta()) {
-      written = core::empty_like(*like, result);
-      if (written.device() != device_) written = core::empty(shape, result, device_);
-    } else {
-      written = core::empty(shape, result, device_);
-    }
+    written = empty_result(in, count, shape, result, device_);
     out_ = written;
   } else {
     const Tensor& target = dest.target();

@@ -23,21 +23,24 @@ Tensor exponent_gradient(const Tensor& g, const Tensor& base, const Tensor& expo
 
 }  // namespace
 
-Tensor pow(const Dest& dest, const Tensor& self, const Scalar& exponent) {
+namespace {
+
+// pow and square: the same but for the name in errors.
+Tensor to_power(const Dest& dest, const char* op, const Tensor& self, const Scalar& exponent) {
   auto r = recording(dest, self);
   GRADUS_CHECK(!is_integral(self.scalar_type(), true) || !exponent.isIntegral(true) || exponent.as_int() >= 0,
-               "pow: the exponent is ", exponent, " and the base of type ", self.scalar_type(),
+               op, ": the exponent is ", exponent, " and the base of type ", self.scalar_type(),
                "; integers take no negative integer powers: convert the base to a floating type");
   r.keep_self();
   const ScalarType dtype = result_type({Operand(self), Operand(exponent)});
   check_pow(dtype);
   // A fractional exponent makes integers floating.
   const Tensor base = self.scalar_type() == dtype || dest.is_inplace() ? self : cast(self, dtype);
-  GRADUS_CHECK_AS(TypeError, !dest.is_inplace() || can_cast(dtype, self.scalar_type()), "pow_: the result is of type ", dtype,
+  GRADUS_CHECK_AS(TypeError, !dest.is_inplace() || can_cast(dtype, self.scalar_type()), op, "_: the result is of type ", dtype,
                   ", which cannot be stored in self of type ", self.scalar_type());
   Tensor out;
   {
-    Pointwise p(dest, "pow", Promote::kArithmetic, base);
+    Pointwise p(dest, op, Promote::kArithmetic, base);
     kernels::pow_scalar(p.device(), p.loop(), exponent);
     out = p.finish();
   }
@@ -55,6 +58,11 @@ Tensor pow(const Dest& dest, const Tensor& self, const Scalar& exponent) {
   }
   return out;
 }
+
+}  // namespace
+
+Tensor pow(const Dest& dest, const Tensor& self, const Scalar& exponent) { return to_power(dest, "pow", self, exponent); }
+Tensor square(const Dest& dest, const Tensor& self) { return to_power(dest, "square", self, Scalar(2)); }
 
 Tensor pow(const Dest& dest, const Tensor& self, const Tensor& exponent) {
   auto r = recording(dest, self, exponent);

@@ -84,8 +84,9 @@ void check_mask(const Tensor& self, const Tensor& mask) {
   GRADUS_CHECK(self.device() == mask.device() || (mask.device().is_cpu() && mask.dim() == 0), "masked_fill: self is on ", self.device(),
                " and the mask on ", mask.device(), "; expected both on the same device");
 }
+// As PyTorch: a number goes into every type of tensor but a complex one into real ones.
 void check_fits(const Tensor& self, ScalarType value) {
-  GRADUS_CHECK_AS(TypeError, can_cast(value, self.scalar_type()), "masked_fill: the value is of type ", value,
+  GRADUS_CHECK_AS(TypeError, !is_complex(value) || is_complex(self.scalar_type()), "masked_fill: the value is of type ", value,
                   "; it cannot be stored in self of type ", self.scalar_type());
 }
 

@@ -128,8 +128,6 @@ Tensor reciprocal(const Dest& dest, const Tensor& self) {
                    [](const Tensor& g, const Tensor& y) { return g.neg().mul(y.mul(y)); });
 }
 
-Tensor square(const Dest& dest, const Tensor& self) { return pow(dest, self, Scalar(2)); }
-
 Tensor erf(const Dest& dest, const Tensor& self) {
   return of_input(dest, "erf", "ErfBackward0", Promote::kFloat, kernels::erf, self, [](const Tensor& g, const Tensor& x) {
     return g.mul(x.mul(x).neg().exp().mul(1.12837916709551257390));  // 2 / sqrt(pi)

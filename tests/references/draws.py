@@ -63,6 +63,14 @@ class Draws:
         return {"t": self.store.add(key, flat), "sizes": list(tensor.shape), "strides": list(tensor.stride()), "offset": 0}
 
 
+    def _input(self, prefix, tensor):
+        if tensor.is_contiguous():
+            return {"t": self.store.add(f"{prefix}/input", tensor)}
+        memory = torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage())
+        return {"t": self.store.add(f"{prefix}/input", memory), "sizes": list(tensor.shape),
+                "strides": list(tensor.stride()), "offset": tensor.storage_offset()}
+
+
 def in_place_draws(draws):
     for dtype in DTYPES:
         for n in SIZES:
