@@ -37,6 +37,11 @@ To integer_from(double v) {
   if constexpr (std::is_same_v<To, uint64_t>) {
     if (v >= 9223372036854775808.0 && v < 18446744073709551616.0) return static_cast<uint64_t>(v);
   }
+  if constexpr (sizeof(To) < 4 || std::is_same_v<To, int32_t>) {
+    // Through 32 bits, as vector instructions convert.
+    const int32_t narrow = v > -2147483649.0 && v < 2147483648.0 ? static_cast<int32_t>(v) : INT32_MIN;
+    return static_cast<To>(narrow);
+  }
   const int64_t wide = v >= -9223372036854775808.0 && v < 9223372036854775808.0 ? static_cast<int64_t>(v) : INT64_MIN;
   return static_cast<To>(wide);
 }

@@ -155,16 +155,14 @@ Node* make_copy_slices(TensorImpl* base, const TensorImpl* view, Node* write) {
                         }
                         d[0] = whole;
                       });
-  // The inner node's edges say what it must compute; edge 0 stands for the old part of the root.
+  // The inner node keeps its edges: they say what it must compute, and what its saved tensors are made of. Here the root
+  // stands in for the part that was overwritten.
   Edge root_edge = gradient_edge(base);
   n->edges_[0] = root_edge;
   for (uint32_t i = 1; i < edges; ++i) {
     n->edges_[i] = write->edges_[i];
     if (n->edges_[i].node) n->edges_[i].node->retain();
   }
-  if (write->edges_[0].node) write->edges_[0].node->release();
-  write->edges_[0] = root_edge;
-  if (root_edge.node) root_edge.node->retain();
   number_node(n);
   describe_output(n, 0, *base);
   return n;

@@ -372,7 +372,9 @@ Tensor empty_like(const Tensor& like, ScalarType dtype) {
   for (size_t i = 1; i < order.size(); ++i) {
     for (size_t j = i; j > 0; --j) {
       const int64_t a = t.strides()[static_cast<size_t>(order[j - 1])], b = t.strides()[static_cast<size_t>(order[j])];
-      if (a == 0 || b == 0 || b >= a) break;  // an expanded dimension says nothing about the order
+      // Of two dimensions with one stride the smaller is the inner one.
+      const bool longer = sizes[static_cast<size_t>(order[j - 1])] > sizes[static_cast<size_t>(order[j])];
+      if (a == 0 || b == 0 || b > a || (b == a && !longer)) break;  // an expanded dimension says nothing about the order
       std::swap(order[j], order[j - 1]);
     }
   }

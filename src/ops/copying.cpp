@@ -97,7 +97,7 @@ Tensor convert(const Tensor& self, ScalarType dtype, Device device, bool copy, s
   if (device.is_cuda() && !device.has_index()) device = Device(device.type(), 0);
   if (device.is_cpu()) device = Device(kCPU);
   const MemoryFormat format = memory_format.value_or(MemoryFormat::Preserve);
-  if (!copy && t.dtype_ == dtype && t.device_ == device && (format == MemoryFormat::Preserve || self.is_contiguous(format))) return self;
+  if (!copy && t.dtype_ == dtype && t.device_ == device && (format == MemoryFormat::Preserve || self.suggest_memory_format() == format)) return self;
   GRADUS_CHECK_AS(NotImplementedError, device.is_meta() || !t.device_.is_meta(), "to: cannot copy out of meta tensor; no data!");
   Tensor out;
   if (format != MemoryFormat::Preserve) {

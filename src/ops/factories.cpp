@@ -20,6 +20,7 @@ void check_options(const char* op, const TensorOptions& o) {
 // A new tensor's memory, or the target of the out form.
 Tensor allocate(const Dest& dest, const char* op, IntArrayRef size, const TensorOptions& o, MemoryFormat format = MemoryFormat::Contiguous) {
   check_options(op, o);
+  core::checked_numel(size, o.scalar_type(), op);  // so that the error names this operator
   if (dest.is_fresh()) [[likely]] return core::empty(size, o.scalar_type(), o.device(), format);
   const Tensor& out = dest.target();
   GRADUS_CHECK(out.defined(), op, ": the out tensor is undefined; expected one with data");

@@ -34,6 +34,23 @@ Tensor written_copy(const Dest& dest, const char* op, const Tensor& self) {
   return out.is_same(self) ? out : copy_into(out, self);
 }
 
+void refuse_overlap(const Dest& dest, const char* op, std::initializer_list<const Tensor*> inputs) {
+  if (!dest.is_out() || !dest.target().defined()) return;
+  const Tensor& out = dest.target();
+  check_writable(op, out);
+  auto end_of = [](const TensorImpl& t) {
+    int64_t last = 0;
+    for (size_t d = 0; d < t.sizes().size(); ++d) last += (t.sizes()[d] - 1) * t.strides()[d];
+    return static_cast<const char*>(t.data_) + (last + 1) * static_cast<int64_t>(element_size(t.dtype_));
+  };
+  for (const Tensor* t : inputs) {
+    if (!t->is_alias_of(out) || t->numel() == 0 || out.numel() == 0) continue;
+    const TensorImpl &a = *t->impl(), &b = *out.impl();
+    GRADUS_CHECK(a.data_ >= end_of(b) || b.data_ >= end_of(a), op, ": some elements of the input tensor and the written-to tensor refer to a single memory "
+                 "location; clone() the tensor before performing the operation");
+  }
+}
+
 namespace {
 
 bool is_mask(const Tensor& t) { return t.scalar_type() == kBool || t.scalar_type() == kByte; }
@@ -275,6 +292,8 @@ Tensor masked_select(const Dest& dest, const Tensor& self, const Tensor& mask) {
   if (dest.is_out()) {
     auto r = recording(dest, self);
     NoGradGuard guard;
+    refuse_overlap(dest, "masked_select", {&self, &mask});
+    GRADUS_CHECK(!dest.target().defined() || dest.target().scalar_type() == self.scalar_type(), "masked_select: the out tensor is ", dest.target().dtype(), "; expected ", self.dtype());
     return dest.deliver("masked_select", ops::masked_select(Dest(), self, mask));
   }
   const DimVector shape = broadcast_shapes("masked_select", self.sizes(), mask.sizes());

@@ -21,6 +21,9 @@ Tensor at_least_1d(const Tensor& t);
 /// The tensor that a writing operator writes: a copy of self, or self or out themselves.
 Tensor written_copy(const Dest& dest, const char* op, const Tensor& self);
 
+/// Throws where the tensor of an out form overlaps itself or an input.
+void refuse_overlap(const Dest& dest, const char* op, std::initializer_list<const Tensor*> inputs);
+
 /// Reads along one dimension: out (dense) = the slices of `self` that `index` (dense) lists.
 void get_along(const char* op, const Tensor& out, const Tensor& self, int64_t dim, const Tensor& index);
 /// Writes slices of `source` (shape of self but for `dim`, or one element) to those of `self` that `index` lists.

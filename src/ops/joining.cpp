@@ -3,6 +3,7 @@
 
 #include "ops/surface/generated/ops_indexing.h"
 
+#include "indexing_plan.h"
 #include "pointwise_plan.h"
 #include "view_geometry.h"
 
@@ -43,18 +44,11 @@ Tensor part_of(const Tensor& out, int64_t dim, int64_t offset, IntArrayRef sizes
   return core::alias(out, sizes, out.strides(), out.storage_offset() + offset * out.strides()[static_cast<size_t>(dim)]);
 }
 
-bool shares_memory(const Dest& dest, TensorList tensors) {
-  for (const Tensor& t : tensors) {
-    if (dest.shares_memory(t)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 Tensor cat(const Dest& dest, TensorList tensors, int64_t dim) {
   const Joint joint = examine("cat", tensors, true);
-  if (!dest.is_fresh() && shares_memory(dest, tensors)) return dest.deliver("cat", ops::cat(Dest(), tensors, dim));
+  for (const Tensor& t : tensors) refuse_overlap(dest, "cat", {&t});
   const TensorImpl& model = *joint.model;
   GRADUS_CHECK(model.dim() > 0, "cat: a 0-dim tensor was given; expected tensors with dimensions (stack joins numbers)");
   dim = wrap_dim(dim, model.dim(), "cat");
@@ -96,7 +90,7 @@ Tensor cat(const Dest& dest, TensorList tensors, int64_t dim) {
 
 Tensor stack(const Dest& dest, TensorList tensors, int64_t dim) {
   const Joint joint = examine("stack", tensors, false);
-  if (!dest.is_fresh() && shares_memory(dest, tensors)) return dest.deliver("stack", ops::stack(Dest(), tensors, dim));
+  for (const Tensor& t : tensors) refuse_overlap(dest, "stack", {&t});
   const TensorImpl& model = *joint.model;
   dim = wrap_dim(dim, model.dim() + 1, "stack");
   for (size_t i = 0; i < tensors.size(); ++i) {

@@ -366,6 +366,9 @@ namespace gradus::inline v0::ops {
 [[gnu::weak]] Tensor ravel(const Tensor&) { missing("ravel"); }
 [[gnu::weak]] Tensor diagonal(const Tensor&, int64_t, int64_t, int64_t) { missing("diagonal"); }
 [[gnu::weak]] Tensor unfold(const Tensor&, int64_t, int64_t, int64_t) { missing("unfold"); }
+[[gnu::weak]] Tensor flip(const Tensor&, IntArrayRef) { missing("flip"); }
+[[gnu::weak]] Tensor roll(const Tensor&, IntArrayRef, IntArrayRef) { missing("roll"); }
+[[gnu::weak]] Tensor repeat(const Tensor&, IntArrayRef) { missing("repeat"); }
 
 }  // namespace gradus::inline v0::ops
 

@@ -88,7 +88,7 @@ Tensor index_select(const Dest& dest, const Tensor& self, int64_t dim, const Ten
   } else {
     GRADUS_CHECK(where.numel() == 1, op, ": an index of ", where.numel(), " elements was given for a 0-dim tensor; expected one element");
   }
-  if (dest.shares_memory({&self, &index})) return dest.deliver(op, ops::index_select(Dest(), self, dim, index));
+  refuse_overlap(dest, op, {&self, &index});
   Tensor out = dest.result(op, sizes, self.scalar_type(), self.device());
   get_along(op, out, self, dim, where);
   if (r) {
@@ -200,7 +200,8 @@ namespace {
 Tensor line_index(const char* op, const Tensor& self, int64_t& dim, const Tensor& index, bool reads) {
   dim = wrap_dim(dim, defined(self, op).dim(), op);
   defined(index, op);
-  GRADUS_CHECK(index.scalar_type() == kLong || index.scalar_type() == kInt, op, ": expected dtype int64 for index; got ", index.dtype());
+  const bool integers = index.scalar_type() == kLong || index.scalar_type() == kInt || (reads && index.scalar_type() == kByte);
+  GRADUS_CHECK(integers, op, ": expected dtype int64 for index; got ", index.dtype());
   if (index.numel() == 0) return index.scalar_type() == kLong ? index : copy_into(core::empty(index.sizes(), kLong, index.device()), index);
   const Tensor s = at_least_1d(self), i = at_least_1d(index);
   GRADUS_CHECK(s.dim() == i.dim(), op, ": index tensor must have the same number of dimensions as ", reads ? "input" : "self", " tensor: index has shape ", index.sizes(),
@@ -268,7 +269,7 @@ Tensor gather(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& i
   auto r = recording(dest, self);
   GRADUS_CHECK_AS(NotImplementedError, !sparse_grad, "gather: sparse gradients are not supported yet; pass sparse_grad=false");
   const Tensor where = line_index(op, self, dim, index, true);
-  if (dest.shares_memory({&self, &index})) return dest.deliver(op, ops::gather(Dest(), self, dim, index, false));
+  refuse_overlap(dest, op, {&self, &index});
   Tensor out = dest.result(op, index.sizes(), self.scalar_type(), self.device());
   if (where.numel()) {
     check(op, dim, self, kernels::gather(self.device(), writable(at_least_1d(out)), readable(at_least_1d(self)), readable(at_least_1d(where)), static_cast<int>(dim)));

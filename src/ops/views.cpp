@@ -112,7 +112,10 @@ Tensor view(const Tensor& self, ScalarType dtype) {
   return out;
 }
 
-Tensor view_as(const Tensor& self, const Tensor& other) { return self.view(other.sizes()); }
+Tensor view_as(const Tensor& self, const Tensor& other) {
+  infer_size("view_as", defined(other, "view_as").sizes(), defined(self, "view_as").numel_);
+  return self.view(other.sizes());
+}
 
 Tensor reshape(const Tensor& self, IntArrayRef shape) {
   const TensorImpl& t = defined(self, "reshape");
@@ -125,7 +128,10 @@ Tensor reshape(const Tensor& self, IntArrayRef shape) {
   return record_reshape(copy, core::alias(copy, sizes, strides, 0), "UnsafeViewBackward0");
 }
 
-Tensor reshape_as(const Tensor& self, const Tensor& other) { return self.reshape(other.sizes()); }
+Tensor reshape_as(const Tensor& self, const Tensor& other) {
+  infer_size("reshape_as", defined(other, "reshape_as").sizes(), defined(self, "reshape_as").numel_);
+  return self.reshape(other.sizes());
+}
 Tensor ravel(const Tensor& self) { return self.reshape({-1}); }
 
 // --- order of dimensions ---

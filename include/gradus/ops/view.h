@@ -109,5 +109,12 @@ GRADUS_API Tensor ravel(const Tensor& self);
 /// A view of the diagonals of two dimensions, as the last one.
 GRADUS_API Tensor diagonal(const Tensor& self, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);
 
+/// A copy with the order along `dims` reversed.
+GRADUS_API Tensor flip(const Tensor& self, IntArrayRef dims);
+
+/// A copy with elements moved by `shifts` along `dims`, those moved out at the end back in at the start; without dims
+/// of the flattened tensor.
+GRADUS_API Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims = {});
+
 }  // namespace v0
 }  // namespace gradus

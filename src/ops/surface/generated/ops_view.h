@@ -104,5 +104,11 @@ Tensor ravel(const Tensor& self);
 Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2);
 // unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)
 Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step);
+// flip(Tensor self, int[] dims) -> Tensor
+Tensor flip(const Tensor& self, IntArrayRef dims);
+// roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor
+Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims);
+// repeat(Tensor self, int[] repeats) -> Tensor
+Tensor repeat(const Tensor& self, IntArrayRef repeats);
 
 }  // namespace gradus::inline v0::ops

@@ -626,6 +626,45 @@ const Operator op_unfold::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kView, 0};
 
+struct op_flip {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, IntArrayRef dims) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, dims);
+    return ops::flip(self, dims);
+  }
+};
+const Operator op_flip::op = {
+    "aten::flip", "",
+    "flip(Tensor self, int[] dims) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_roll {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, IntArrayRef shifts, IntArrayRef dims) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, shifts, dims);
+    return ops::roll(self, shifts, dims);
+  }
+};
+const Operator op_roll::op = {
+    "aten::roll", "",
+    "roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
+
+struct op_repeat {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, IntArrayRef repeats) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, repeats);
+    return ops::repeat(self, repeats);
+  }
+};
+const Operator op_repeat::op = {
+    "aten::repeat", "",
+    "repeat(Tensor self, int[] repeats) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
 const Operator* const kOperators[] = {
     &op_view::op,
     &op_view_dtype::op,
@@ -674,6 +713,9 @@ const Operator* const kOperators[] = {
     &op_ravel::op,
     &op_diagonal::op,
     &op_unfold::op,
+    &op_flip::op,
+    &op_roll::op,
+    &op_repeat::op,
 };
 
 }  // namespace
@@ -901,5 +943,15 @@ Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2) const {
 Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step) const {
   return surface::op_unfold::call(*this, dimension, size, step);
 }
+
+Tensor flip(const Tensor& self, IntArrayRef dims) { return surface::op_flip::call(self, dims); }
+Tensor Tensor::flip(IntArrayRef dims) const { return surface::op_flip::call(*this, dims); }
+
+Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims) {
+  return surface::op_roll::call(self, shifts, dims);
+}
+Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dims) const { return surface::op_roll::call(*this, shifts, dims); }
+
+Tensor Tensor::repeat(IntArrayRef repeats) const { return surface::op_repeat::call(*this, repeats); }
 
 }  // namespace gradus::inline v0

@@ -1,0 +1,207 @@
+// Views and in-place operators: PyTorch's rules.
+#include "vectors.h"
+
+using namespace gradus;
+using namespace autograd_tests;
+
+namespace {
+
+TEST(Views, AViewKnowsItsRoot) {
+  Tensor x = vec({1, 2, 3, 4, 5, 6});
+  Tensor v = x.view({2, 3}), w = v.transpose(0, 1).select(0, 1);
+  EXPECT_TRUE(v.is_view());
+  EXPECT_TRUE(w._base().is_same(x));
+  EXPECT_FALSE(x.is_view());
+  EXPECT_FALSE(x.detach().is_view());
+  w.zero_();
+  EXPECT_EQ(values(x), (V{1, 0, 3, 4, 0, 6}));
+  EXPECT_EQ(x._version(), 1);
+  EXPECT_EQ(v._version(), 1);
+  EXPECT_ERROR(x._base(), "not a view");
+}
+
+TEST(Views, AViewTakenBeforeAWriteToItsBase) {
+  Tensor x = leaf({1, 2, 3});
+  Tensor y = x * 1;
+  Tensor v = y[1];
+  y.mul_(2);
+  (v * v).backward();
+  EXPECT_EQ(values(x.grad()), (V{0, 16, 0}));
+}
+
+TEST(Views, AWriteThroughAViewReachesTheBasesGradient) {
+  Tensor x = leaf({1, 2, 3}), k = leaf({5});
+  Tensor y = x * 1;
+  Tensor v = y.slice(0, 0, 2);
+  v.mul_(k);
+  (y * y).sum().backward();
+  EXPECT_EQ(values(y), (V{5, 10, 3}));
+  EXPECT_EQ(values(x.grad()), (V{50, 100, 6}));
+  EXPECT_EQ(values(k.grad()), (V{50}));  // 2 * 5 * (1 + 4)
+}
+
+TEST(Views, WritesThroughSeveralViewsInTurn) {
+  Tensor x = leaf({1, 2, 3, 4});
+  Tensor y = x * 1;
+  Tensor m = y.view({2, 2}), row = m[0], column = m.select(1, 1);
+  row.mul_(3);      // 3 6 / 3 4
+  column.add_(row);  // 3 6+3 / 3 4+6
+  EXPECT_EQ(values(y), (V{3, 9, 3, 10}));
+  y.sum().backward();
+  // d/dx0: y0 + y1 = 3 + 3; x1: 3 (y1) + 3 (y3); x2: 1; x3: 1
+  EXPECT_EQ(values(x.grad()), (V{6, 6, 1, 1}));
+}
+
+TEST(Views, CopyIntoAView) {
+  Tensor x = leaf({1, 2, 3}), s = leaf({7, 8});
+  Tensor y = x * 1;
+  y.slice(0, 1, 3).copy_(s);
+  (y * y).sum().backward();
+  EXPECT_EQ(values(x.grad()), (V{2, 0, 0}));
+  EXPECT_EQ(values(s.grad()), (V{14, 16}));
+}
+
+TEST(Views, ATensorWithoutHistoryTakesOneThroughItsView) {
+  Tensor base = zeros({3}, kDouble), s = leaf({7});
+  base[1].copy_(s[0]);
+  EXPECT_TRUE(base.requires_grad());
+  (base * 2).sum().backward();
+  EXPECT_EQ(values(s.grad()), (V{2}));
+}
+
+TEST(Views, SecondDerivativeThroughAWriteIntoAView) {
+  Tensor x = leaf({2, 3});
+  Tensor y = x * x;
+  y[0].mul_(x[0]);  // x0^3
+  Tensor g = autograd::grad({y.sum()}, {x}, {}, std::nullopt, true)[0];
+  EXPECT_EQ(values(g), (V{12, 6}));
+  g.sum().backward();
+  EXPECT_EQ(values(x.grad()), (V{12, 2}));
+}
+
+TEST(Views, ViewsMadeWithoutGradMode) {
+  Tensor x = leaf({1, 2});
+  Tensor b = x * 1, v;
+  {
+    NoGradGuard guard;
+    v = b.view({2, 1});
+  }
+  EXPECT_TRUE(v.requires_grad());
+  EXPECT_TRUE(v.is_leaf());
+  EXPECT_ERROR(v.add_(1), "no_grad");
+  EXPECT_ERROR(v.view({2}).add_(1), "no_grad");  // and views of it
+  {
+    NoGradGuard guard;
+    v.add_(1);
+  }
+  Tensor plain = vec({1, 2}), w = leaf({1, 1});
+  {
+    NoGradGuard guard;
+    v = plain.view({2});
+  }
+  EXPECT_ERROR(v.add_(w), "no_grad");
+  v.add_(1);
+}
+
+TEST(Views, SeveralViewsAtOnceMayNotBeWritten) {
+  Tensor x = leaf({1, 2, 3, 4});
+  Tensor c = x * 1;
+  EXPECT_ERROR(c.unbind()[0].add_(1), "multiple views");
+  EXPECT_ERROR(c.split(2)[0].mul_(2), "multiple views");
+  EXPECT_ERROR(c.chunk(2)[1].mul_(2), "multiple views");
+  auto parts = c.split(2);
+  c.add_(1);
+  EXPECT_ERROR((parts[0] * 2).sum().backward(), "modified inplace");
+  // Without a gradient anything goes.
+  Tensor plain = vec({1, 2, 3, 4});
+  plain.split(2)[1].mul_(2);
+  EXPECT_EQ(values(plain), (V{1, 2, 6, 8}));
+  EXPECT_ERROR(plain.unbind()[0].add_(x[0]), "multiple views");
+}
+
+TEST(Views, ShapesChangedInPlace) {
+  Tensor x = leaf({1, 2, 3, 4, 5, 6});
+  Tensor y = (x * 1).view({2, 3}).clone();
+  y.transpose_(0, 1);
+  EXPECT_EQ(y.sizes(), IntArrayRef({3, 2}));
+  y.unsqueeze_(0);
+  y.squeeze_(0);
+  (y * arange(6, kDouble).view({3, 2})).sum().backward();
+  EXPECT_EQ(values(x.grad()), (V{0, 2, 4, 1, 3, 5}));
+
+  Tensor b = x * 1;
+  Tensor v = b.view({2, 3});
+  v.t_();
+  v.mul_(2);
+  EXPECT_EQ(v.sizes(), IntArrayRef({3, 2}));
+  x.mutable_grad().reset();
+  (b * b).sum().backward();
+  EXPECT_EQ(values(x.grad()), (V{8, 16, 24, 32, 40, 48}));
+  EXPECT_ERROR(x.unsqueeze_(0), "leaf");
+}
+
+TEST(Views, DetachInPlace) {
+  Tensor x = leaf({1, 2});
+  Tensor y = x * 2;
+  y.detach_();
+  EXPECT_FALSE(y.requires_grad());
+  EXPECT_TRUE(y.is_leaf());
+  Tensor z = x * 2;
+  EXPECT_ERROR(z.view({2}).detach_(), "view");
+}
+
+TEST(Views, ExpandedTensorsAreNotWritten) {
+  Tensor base = ones({1}, kDouble);
+  Tensor e = base.expand({4});
+  EXPECT_ERROR(e.add_(1), "share memory");
+  EXPECT_ERROR(e.copy_(arange(4)), "share memory");
+  EXPECT_ERROR(e.masked_fill_(vec({1, 0, 0, 0}).to(kBool), 3), "share memory");
+  EXPECT_ERROR(e.fill_(7), "share memory");
+  EXPECT_ERROR(e.zero_(), "share memory");
+  EXPECT_EQ(values(base), (V{1}));
+}
+
+TEST(Views, OverlappingSourceAndTarget) {
+  Tensor t = arange(5, kDouble);
+  t.slice(0, 1, 5).copy_(t.slice(0, 0, 4));
+  EXPECT_EQ(values(t), (V{0, 0, 1, 2, 3}));
+  Tensor u = arange(4, kDouble);
+  u.index_add_(0, arange(4).flip(0), u);
+  EXPECT_EQ(values(u), (V{3, 3, 3, 3}));
+}
+
+TEST(Views, AssignmentThroughIndices) {
+  Tensor x = leaf({1, 2, 3, 4});
+  Tensor y = (x * 1).view({2, 2}).clone();
+  y[0] = vec({7, 8});
+  y.index({Slice(), 1}) = 5.0;
+  EXPECT_EQ(values(y), (V{7, 5, 3, 5}));
+  y.sum().backward();
+  EXPECT_EQ(values(x.grad()), (V{0, 0, 1, 0}));
+  Tensor z = y;
+  z = vec({1});  // an lvalue is bound anew
+  EXPECT_EQ(values(y), (V{7, 5, 3, 5}));
+}
+
+TEST(Views, GradientsOfEveryKindOfView) {
+  Tensor x = leaf({1, 2, 3, 4, 5, 6});
+  auto gradient = [&](const Tensor& y) {
+    x.mutable_grad().reset();
+    (y * arange(1, y.numel() + 1, kDouble).view(y.sizes())).sum().backward();
+    return values(x.grad());
+  };
+  auto m = [&] { return x.view({2, 3}); };
+  EXPECT_EQ(gradient(m().t()), (V{1, 3, 5, 2, 4, 6}));
+  EXPECT_EQ(gradient(m().permute({1, 0}).reshape({6})), (V{1, 3, 5, 2, 4, 6}));
+  EXPECT_EQ(gradient(m().select(1, 2)), (V{0, 0, 1, 0, 0, 2}));
+  EXPECT_EQ(gradient(m().slice(1, 0, 3, 2)), (V{1, 0, 2, 3, 0, 4}));
+  EXPECT_EQ(gradient(m().diagonal(1)), (V{0, 1, 0, 0, 0, 2}));
+  EXPECT_EQ(gradient(x.unfold(0, 3, 2)), (V{1, 2, 7, 5, 6, 0}));
+  EXPECT_EQ(gradient(x.as_strided({2, 2}, {1, 1}, 1)), (V{0, 1, 5, 4, 0, 0}));
+  EXPECT_EQ(gradient(m().unsqueeze(1).expand({2, 2, 3})), (V{5, 7, 9, 17, 19, 21}));
+  EXPECT_EQ(gradient(m().unbind(1)[1]), (V{0, 1, 0, 0, 2, 0}));
+  EXPECT_EQ(gradient(x.split(4)[1]), (V{0, 0, 0, 0, 1, 2}));
+  EXPECT_EQ(gradient(m().squeeze().flatten()), (V{1, 2, 3, 4, 5, 6}));
+}
+
+}  // namespace
