@@ -22,7 +22,7 @@ case "${1:-}" in
     options+=("${sanitizer[@]}" -DGRADUS_SANITIZE=thread)
     target=thread_tests
     select=(-L threads)
-    export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
+    export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1:suppressions=$root/tests/tsan.supp}
     shift
     ;;
   -h | --help)
