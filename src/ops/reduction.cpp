@@ -221,6 +221,7 @@ Tensor sum_to_size(const Tensor& self, IntArrayRef size) {
     }
   }
   GRADUS_CHECK(fits, "sum_to_size: shape ", self.sizes(), " was given and ", size, " asked for; expected one that broadcasts to the first");
+  if (size.empty()) return self.sum();
   if (over.empty()) return self;
   Tensor kept = self.sum(IntArrayRef(over), true);
   return lead > 0 ? kept.reshape(size) : kept;
