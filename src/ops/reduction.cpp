@@ -209,6 +209,7 @@ Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
 Tensor count_nonzero(const Tensor& self, IntArrayRef dim) { return self.ne(0).sum(dim); }
 
 Tensor sum_to_size(const Tensor& self, IntArrayRef size) {
+  if (size.empty()) return self.sum();
   const auto lead = self.dim() - static_cast<int64_t>(size.size());
   bool fits = lead >= 0;
   DimVector over;

@@ -200,7 +200,7 @@ namespace {
 Tensor line_index(const char* op, const Tensor& self, int64_t& dim, const Tensor& index, bool reads) {
   dim = wrap_dim(dim, defined(self, op).dim(), op);
   defined(index, op);
-  const bool integers = index.scalar_type() == kLong || index.scalar_type() == kInt || (reads && index.scalar_type() == kByte);
+  const bool integers = index.scalar_type() == kLong || index.scalar_type() == kInt || index.scalar_type() == kByte;
   GRADUS_CHECK(integers, op, ": expected dtype int64 for index; got ", index.dtype());
   if (index.numel() == 0) return index.scalar_type() == kLong ? index : copy_into(core::empty(index.sizes(), kLong, index.device()), index);
   const Tensor s = at_least_1d(self), i = at_least_1d(index);
@@ -271,6 +271,7 @@ Tensor gather(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& i
   const Tensor where = line_index(op, self, dim, index, true);
   refuse_overlap(dest, op, {&self, &index});
   Tensor out = dest.result(op, index.sizes(), self.scalar_type(), self.device());
+  refuse_overlap(dest, op, {&self, &index});  // as it is after a resize
   if (where.numel()) {
     check(op, dim, self, kernels::gather(self.device(), writable(at_least_1d(out)), readable(at_least_1d(self)), readable(at_least_1d(where)), static_cast<int>(dim)));
   }

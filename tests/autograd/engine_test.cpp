@@ -1,5 +1,5 @@
 // The engine: order, accumulation, hooks, captures, errors, depth, threads.
-#include "vectors.h"
+#include "support/vectors.h"
 
 #include <pthread.h>
 
@@ -7,7 +7,7 @@
 #include <thread>
 
 using namespace gradus;
-using namespace autograd_tests;
+using namespace support;
 
 namespace {
 

@@ -1,8 +1,8 @@
 // Views and in-place operators: PyTorch's rules.
-#include "vectors.h"
+#include "support/vectors.h"
 
 using namespace gradus;
-using namespace autograd_tests;
+using namespace support;
 
 namespace {
 

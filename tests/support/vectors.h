@@ -5,7 +5,7 @@
 
 #include <gradus/gradus.h>
 
-namespace autograd_tests {
+namespace support {
 
 inline gradus::Tensor vec(std::vector<double> v) {
   gradus::Tensor t = gradus::empty({static_cast<int64_t>(v.size())}, gradus::kDouble);
@@ -37,4 +37,4 @@ inline bool has(const std::string& text, const char* part) { return text.find(pa
     EXPECT_TRUE(has(text, part)) << "the text is: " << text;     \
   } while (false)
 
-}  // namespace autograd_tests
+}  // namespace support

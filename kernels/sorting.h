@@ -1,0 +1,12 @@
+// Sorting along one dimension. NaN counts as greater than any number; equal elements keep their order.
+#pragma once
+
+#include <kernels/table.h>
+#include <kernels/view.h>
+
+namespace gradus::inline v0::kernels {
+
+/// values and indices (int64) along `dim`, the first `values.sizes[dim]` of the order; those alone are computed.
+extern KernelTable<void(View values, View indices, ConstView self, int dim, bool descending)> sort;
+
+}  // namespace gradus::inline v0::kernels
