@@ -136,6 +136,9 @@ Tensor to(const Tensor& self, const Tensor& other, bool, bool copy, std::optiona
   const TensorImpl& o = defined(other, "to");
   return convert(self, o.dtype_, o.device_, copy, memory_format);
 }
+Tensor _to_copy(const Tensor& self, const TensorOptions& options, bool non_blocking, std::optional<MemoryFormat> memory_format) {
+  return ops::to(self, options, non_blocking, true, memory_format);
+}
 Tensor type_as(const Tensor& self, const Tensor& other) { return self.to(other); }
 
 // --- fills ---
