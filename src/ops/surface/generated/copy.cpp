@@ -244,6 +244,22 @@ const Operator op_resize_as_::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kInplace, 0};
 
+struct op__to_copy {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, const TensorOptions& options, bool non_blocking,
+                                            std::optional<MemoryFormat> memory_format) {
+    if (intercepted(op)) [[unlikely]] {
+      return with_requires_grad(intercept<Tensor>(op, self, options, non_blocking, memory_format), options);
+    }
+    return with_requires_grad(ops::_to_copy(self, options, non_blocking, memory_format), options);
+  }
+};
+const Operator op__to_copy::op = {
+    "aten::_to_copy", "",
+    "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
 const Operator* const kOperators[] = {
     &op_clone::op,
     &op_copy_::op,
@@ -262,6 +278,7 @@ const Operator* const kOperators[] = {
     &op_resize_::op,
     &op_item::op,
     &op_resize_as_::op,
+    &op__to_copy::op,
 };
 
 }  // namespace

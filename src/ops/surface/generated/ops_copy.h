@@ -44,5 +44,8 @@ void resize_(const Tensor& self, IntArrayRef size, std::optional<MemoryFormat> m
 Scalar item(const Tensor& self);
 // resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)
 void resize_as_(const Tensor& self, const Tensor& the_template, std::optional<MemoryFormat> memory_format);
+// _to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor
+Tensor _to_copy(const Tensor& self, const TensorOptions& options, bool non_blocking,
+                std::optional<MemoryFormat> memory_format);
 
 }  // namespace gradus::inline v0::ops
