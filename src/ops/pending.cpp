@@ -61,6 +61,7 @@ namespace gradus::inline v0::ops {
 [[gnu::weak]] Tensor to(const Tensor&, ScalarType, bool, bool, std::optional<MemoryFormat>) { missing("to"); }
 [[gnu::weak]] Tensor to(const Tensor&, const TensorOptions&, bool, bool, std::optional<MemoryFormat>) { missing("to"); }
 [[gnu::weak]] Tensor to(const Tensor&, const Tensor&, bool, bool, std::optional<MemoryFormat>) { missing("to"); }
+[[gnu::weak]] Tensor _to_copy(const Tensor&, const TensorOptions&, bool, std::optional<MemoryFormat>) { missing("_to_copy"); }
 [[gnu::weak]] Tensor type_as(const Tensor&, const Tensor&) { missing("type_as"); }
 [[gnu::weak]] Tensor fill(const Dest&, const Tensor&, const Scalar&) { missing("fill"); }
 [[gnu::weak]] Tensor fill(const Dest&, const Tensor&, const Tensor&) { missing("fill"); }
