@@ -18,8 +18,8 @@ Tensor promoted(const Dest& dest, const char* op, const Tensor& self, std::initi
   GRADUS_CHECK_AS(TypeError, self.scalar_type() != ScalarType::Bool && dtype != ScalarType::Bool, op,
                   ": a bool tensor was given; expected numbers");
   if (dtype == self.scalar_type()) return self;
-  GRADUS_CHECK_AS(TypeError, !dest.is_inplace() || can_cast(dtype, self.scalar_type()), op, "_: the result is of type ", dtype,
-                  ", which cannot be stored in self of type ", self.scalar_type());
+  GRADUS_CHECK_AS(TypeError, !dest.is_inplace() || can_cast(dtype, self.scalar_type()), op, "_: the result is of type ",
+                  dtype, ", which cannot be stored in self of type ", self.scalar_type());
   return dest.is_inplace() ? self : cast(self, dtype);
 }
 
@@ -34,7 +34,8 @@ enum class Side : bool { kLow, kHigh };
 Tensor extreme(const Dest& dest, const char* op, const char* node, Side side, const Tensor& self, const Tensor& other) {
   auto r = recording(dest, self, other);
   r.keep_self();
-  Tensor out = binary(dest, op, Promote::kArithmetic, side == Side::kHigh ? kernels::maximum : kernels::minimum, self, other);
+  Tensor out =
+      binary(dest, op, Promote::kArithmetic, side == Side::kHigh ? kernels::maximum : kernels::minimum, self, other);
   if (r) {
     r.node(node, out, [x = r.save(0), y = r.save(1), side](const GradIn& g, GradOut& d) {
       Tensor a = d.unpack(x), b = d.unpack(y);
@@ -55,7 +56,8 @@ Tensor clamp(const Dest& dest, const Tensor& self, const std::optional<Scalar>& 
   r.keep_self();
   Tensor out;
   {
-    const Tensor input = promoted(dest, "clamp", self, {Operand(self), Operand(min ? *min : *max), Operand(max ? *max : *min)});
+    const Tensor input =
+        promoted(dest, "clamp", self, {Operand(self), Operand(min ? *min : *max), Operand(max ? *max : *min)});
     Pointwise p(dest, "clamp", Promote::kArithmetic, input);
     if (min && max) {
       kernels::clamp_scalar(p.device(), p.loop(), *min, *max);
@@ -71,8 +73,12 @@ Tensor clamp(const Dest& dest, const Tensor& self, const std::optional<Scalar>& 
   }
   return out;
 }
-Tensor clamp_min(const Dest& dest, const Tensor& self, const Scalar& min) { return clamp(dest, self, min, std::nullopt); }
-Tensor clamp_max(const Dest& dest, const Tensor& self, const Scalar& max) { return clamp(dest, self, std::nullopt, max); }
+Tensor clamp_min(const Dest& dest, const Tensor& self, const Scalar& min) {
+  return clamp(dest, self, min, std::nullopt);
+}
+Tensor clamp_max(const Dest& dest, const Tensor& self, const Scalar& max) {
+  return clamp(dest, self, std::nullopt, max);
+}
 
 Tensor clamp_min(const Dest& dest, const Tensor& self, const Tensor& min) {
   return extreme(dest, "clamp_min", "ClampMinBackward1", Side::kHigh, self, min);

@@ -19,7 +19,8 @@ ScalarType promote_skipping(ScalarType a, ScalarType b) {
 }
 
 ScalarType number_type(ScalarType t) {
-  if (t == ScalarType::ComplexDouble) return get_default_dtype() == ScalarType::Double ? ScalarType::ComplexDouble : ScalarType::ComplexFloat;
+  if (t == ScalarType::ComplexDouble)
+    return get_default_dtype() == ScalarType::Double ? ScalarType::ComplexDouble : ScalarType::ComplexFloat;
   return t == ScalarType::Double ? get_default_dtype() : t;
 }
 
@@ -43,13 +44,17 @@ ScalarType combine(ScalarType higher, ScalarType lower) {
   if (is_floating_point(higher)) {
     if (!is_complex(lower)) return higher;
     return higher == ScalarType::Double ? ScalarType::ComplexDouble
-           : higher == ScalarType::Half ? ScalarType::ComplexHalf : ScalarType::ComplexFloat;
+           : higher == ScalarType::Half ? ScalarType::ComplexHalf
+                                        : ScalarType::ComplexFloat;
   }
-  if (higher == ScalarType::Bool || is_floating_point(lower) || is_complex(lower)) return promote_skipping(higher, lower);
+  if (higher == ScalarType::Bool || is_floating_point(lower) || is_complex(lower))
+    return promote_skipping(higher, lower);
   return higher != ScalarType::Undefined ? higher : lower;
 }
 
-ScalarType result_of(const TypeState& s) { return combine(s.dim, combine(s.zero, s.wrapped)); }
+ScalarType result_of(const TypeState& s) {
+  return combine(s.dim, combine(s.zero, s.wrapped));
+}
 
 void extend_shape(const char* op, DimVector& shape, IntArrayRef other) {
   if (other.size() > shape.size()) {
@@ -61,8 +66,8 @@ void extend_shape(const char* op, DimVector& shape, IntArrayRef other) {
   for (size_t d = 0; d < other.size(); ++d) {
     int64_t& s = shape[lead + d];
     if (s == other[d] || other[d] == 1) continue;
-    GRADUS_CHECK(s == 1, op, ": shapes ", IntArrayRef(shape), " and ", other, " do not broadcast: ", s, " against ", other[d], " at dim ", lead + d,
-                 "; expected equal sizes, or 1");
+    GRADUS_CHECK(s == 1, op, ": shapes ", IntArrayRef(shape), " and ", other, " do not broadcast: ", s, " against ",
+                 other[d], " at dim ", lead + d, "; expected equal sizes, or 1");
     s = other[d];
   }
 }
@@ -70,7 +75,8 @@ void extend_shape(const char* op, DimVector& shape, IntArrayRef other) {
 // Do two geometries reach common bytes without being element for element the same?
 bool overlaps_partly(const TensorImpl& out, const TensorImpl& in) {
   if (out.storage_ != in.storage_ || !out.storage_ || out.numel_ == 0 || in.numel_ == 0) return false;
-  if (out.data_ == in.data_ && out.dtype_ == in.dtype_ && out.sizes() == in.sizes() && out.strides() == in.strides()) return false;
+  if (out.data_ == in.data_ && out.dtype_ == in.dtype_ && out.sizes() == in.sizes() && out.strides() == in.strides())
+    return false;
   auto last = [](const TensorImpl& t) {
     int64_t n = 0;
     for (size_t d = 0; d < t.sizes().size(); ++d) n += (t.sizes()[d] - 1) * t.strides()[d];
@@ -105,7 +111,8 @@ Pointwise::Pointwise(const Dest& dest, const char* op, Promote promote, Operand 
   plan(dest, op, promote, in, 3);
 }
 
-Pointwise::Pointwise(const Dest& dest, const char* op, ScalarType result, const Tensor& a, const Tensor& b, const Tensor& c) {
+Pointwise::Pointwise(const Dest& dest, const char* op, ScalarType result, const Tensor& a, const Tensor& b,
+                     const Tensor& c) {
   const Operand in[] = {a, b, c};
   plan(dest, op, Promote::kNone, in, 3, result);
 }
@@ -124,7 +131,9 @@ bool Pointwise::try_fast(const Dest& dest, const char* op, Promote promote, cons
   if (count == 2) {
     if (in[1].tensor) {
       const TensorImpl* b = in[1].tensor->impl();
-      if (!b || b->dtype_ != dtype || !b->device_.is_cpu() || b->has(TensorImpl::kWrappedNumber) || b->sizes() != a.sizes()) return false;
+      if (!b || b->dtype_ != dtype || !b->device_.is_cpu() || b->has(TensorImpl::kWrappedNumber) ||
+          b->sizes() != a.sizes())
+        return false;
       if (b->has(TensorImpl::kContiguous)) {
         loop_.strides[2][0] = item;
       } else if (b->has(TensorImpl::kAllStridesZero)) {
@@ -137,7 +146,9 @@ bool Pointwise::try_fast(const Dest& dest, const char* op, Promote promote, cons
     } else {
       // A number that does not change the dtype.
       const Scalar& s = *in[1].scalar;
-      if (a.dim() == 0 || s.isComplex() || (s.isFloatingPoint() && !is_floating_point(dtype)) || (dtype != kFloat && dtype != kDouble)) return false;
+      if (a.dim() == 0 || s.isComplex() || (s.isFloatingPoint() && !is_floating_point(dtype)) ||
+          (dtype != kFloat && dtype != kDouble))
+        return false;
       if (dtype == kFloat) {
         const float v = static_cast<float>(s.as_double());
         std::memcpy(scalar_values_[1], &v, sizeof v);
@@ -169,7 +180,8 @@ bool Pointwise::try_fast(const Dest& dest, const char* op, Promote promote, cons
 }
 
 // The operand as the kernel wants it: in `dtype`, not sharing memory with what is written in another arrangement.
-const TensorImpl* Pointwise::cast_operand(int i, const Operand& in, ScalarType dtype, const TensorImpl& written, const Dest& dest) {
+const TensorImpl* Pointwise::cast_operand(int i, const Operand& in, ScalarType dtype, const TensorImpl& written,
+                                          const Dest& dest) {
   if (in.scalar) {
     temporaries_[i] = core::scalar_tensor(*in.scalar, dtype, device_, false);
     return temporaries_[i].impl();
@@ -238,23 +250,27 @@ Tensor empty_result(const Operand* in, int count, IntArrayRef shape, ScalarType 
     contiguous &= in[i].tensor->is_contiguous();
   }
   if (contiguous || device.is_meta()) return core::empty(shape, dtype, device);
-  if (first->is_non_overlapping_and_dense() && first->sizes() == shape && first->device() == device) return core::empty_like(*first, dtype);
+  if (first->is_non_overlapping_and_dense() && first->sizes() == shape && first->device() == device)
+    return core::empty_like(*first, dtype);
   return empty_in_order(in, count, shape, dtype, device);
 }
 
 }  // namespace
 
-void Pointwise::plan(const Dest& dest, const char* op, Promote promote, const Operand* in, int count, ScalarType given) {
+void Pointwise::plan(const Dest& dest, const char* op, Promote promote, const Operand* in, int count,
+                     ScalarType given) {
   TypeState types;
   DimVector shape;
   bool shaped = false;
   const Tensor* first = nullptr;
   for (int i = 0; i < count; ++i) {
-    GRADUS_CHECK(!in[i].tensor || in[i].tensor->defined(), op, ": input ", i, " is an undefined tensor; expected one with data");
+    GRADUS_CHECK(!in[i].tensor || in[i].tensor->defined(), op, ": input ", i,
+                 " is an undefined tensor; expected one with data");
     add_operand(types, in[i]);
     if (!in[i].tensor) continue;
     const Tensor& t = *in[i].tensor;
-    GRADUS_CHECK_AS(NotImplementedError, t.layout() == Layout::Strided, op, ": a tensor of layout ", t.layout(), " was given; expected Strided");
+    GRADUS_CHECK_AS(NotImplementedError, t.layout() == Layout::Strided, op, ": a tensor of layout ", t.layout(),
+                    " was given; expected Strided");
     if (!shaped) {
       shape = t.sizes();
       shaped = true;
@@ -265,8 +281,8 @@ void Pointwise::plan(const Dest& dest, const char* op, Promote promote, const Op
     if (!first || (first->device().is_cpu() && first->dim() == 0 && !t.device().is_cpu())) {
       first = &t;
     } else {
-      GRADUS_CHECK(t.device() == first->device() || (t.device().is_cpu() && t.dim() == 0), op, ": tensors on ", first->device(), " and ", t.device(),
-                   " were given; expected all on the same device");
+      GRADUS_CHECK(t.device() == first->device() || (t.device().is_cpu() && t.dim() == 0), op, ": tensors on ",
+                   first->device(), " and ", t.device(), " were given; expected all on the same device");
     }
   }
   device_ = first ? first->device() : Device(kCPU);
@@ -280,10 +296,12 @@ void Pointwise::plan(const Dest& dest, const char* op, Promote promote, const Op
     out_ = written;
   } else {
     const Tensor& target = dest.target();
-    GRADUS_CHECK(target.defined(), op, ": the ", dest.is_out() ? "out" : "self", " tensor is undefined; expected one with data");
+    GRADUS_CHECK(target.defined(), op, ": the ", dest.is_out() ? "out" : "self",
+                 " tensor is undefined; expected one with data");
     GRADUS_CHECK_AS(TypeError, can_cast(result, target.scalar_type()), op, ": a result of type ", result,
                     " cannot be stored in a tensor of type ", target.scalar_type());
-    dest.prepare(op, shape, target.scalar_type(), device_, first ? first->suggest_memory_format() : MemoryFormat::Contiguous);
+    dest.prepare(op, shape, target.scalar_type(), device_,
+                 first ? first->suggest_memory_format() : MemoryFormat::Contiguous);
     written = target;
     if (target.scalar_type() != result) {
       cast_back_ = true;
@@ -310,7 +328,8 @@ void Pointwise::build_loop(const TensorImpl* const* operands, int count, IntArra
   l.operands = count;
   l.numel = operands[0]->numel_;
   const int n = static_cast<int>(shape.size());
-  GRADUS_CHECK(n <= kernels::Loop::kMaxDims, "elementwise operators take up to ", kernels::Loop::kMaxDims, " dimensions; got ", n);
+  GRADUS_CHECK(n <= kernels::Loop::kMaxDims, "elementwise operators take up to ", kernels::Loop::kMaxDims,
+               " dimensions; got ", n);
   for (int k = 0; k < count; ++k) l.data[k] = static_cast<char*>(operands[k]->data_);
 
   // Innermost dimension first, those of size 1 left out.
@@ -322,7 +341,9 @@ void Pointwise::build_loop(const TensorImpl* const* operands, int count, IntArra
     for (int k = 0; k < count; ++k) {
       const int lead = n - static_cast<int>(operands[k]->dim());
       const int64_t own = d >= lead ? operands[k]->sizes()[static_cast<size_t>(d - lead)] : 1;
-      l.strides[k][dims] = own == 1 ? 0 : operands[k]->strides()[static_cast<size_t>(d - lead)] * static_cast<int64_t>(element_size(operands[k]->dtype_));
+      l.strides[k][dims] = own == 1 ? 0
+                                    : operands[k]->strides()[static_cast<size_t>(d - lead)] *
+                                          static_cast<int64_t>(element_size(operands[k]->dtype_));
     }
     ++dims;
   }
@@ -355,10 +376,13 @@ void Pointwise::build_loop(const TensorImpl* const* operands, int count, IntArra
     l.ndim = merged + 1;
   }
   l.contiguous = l.ndim == 1;
-  for (int k = 0; k < count; ++k) l.contiguous &= l.strides[k][0] == static_cast<int64_t>(element_size(operands[k]->dtype_));
+  for (int k = 0; k < count; ++k)
+    l.contiguous &= l.strides[k][0] == static_cast<int64_t>(element_size(operands[k]->dtype_));
 }
 
-void Pointwise::store_cast_back() { copy_into(cast_back_target_, cast_back_source_); }
+void Pointwise::store_cast_back() {
+  copy_into(cast_back_target_, cast_back_source_);
+}
 
 Tensor copy_into(const Tensor& to, const Tensor& from) {
   Pointwise p;

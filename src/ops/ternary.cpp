@@ -15,8 +15,8 @@ namespace {
 // The condition as bool; uint8 masks are what old programs have.
 Tensor condition_of(const char* op, const Tensor& condition) {
   GRADUS_CHECK(condition.defined(), op, ": the condition is an undefined tensor; expected a bool one");
-  GRADUS_CHECK_AS(TypeError, condition.scalar_type() == ScalarType::Bool || condition.scalar_type() == ScalarType::Byte, op,
-                  ": the condition is of type ", condition.scalar_type(), "; expected Bool");
+  GRADUS_CHECK_AS(TypeError, condition.scalar_type() == ScalarType::Bool || condition.scalar_type() == ScalarType::Byte,
+                  op, ": the condition is of type ", condition.scalar_type(), "; expected Bool");
   return cast(condition, ScalarType::Bool);
 }
 
@@ -28,8 +28,13 @@ Tensor choose(const Dest& dest, const char* op, const Tensor& condition, Operand
   if (b.tensor && b.tensor->scalar_type() != dtype) right = cast(*b.tensor, dtype);
   Tensor wrapped_a = a.scalar ? core::scalar_tensor(*a.scalar, dtype, condition.device(), false) : Tensor();
   Tensor wrapped_b = b.scalar ? core::scalar_tensor(*b.scalar, dtype, condition.device(), false) : Tensor();
-  Pointwise p(dest, op, dtype, condition, a.scalar ? wrapped_a : left.defined() ? left : *a.tensor,
-              b.scalar ? wrapped_b : right.defined() ? right : *b.tensor);
+  Pointwise p(dest, op, dtype, condition,
+              a.scalar         ? wrapped_a
+              : left.defined() ? left
+                               : *a.tensor,
+              b.scalar          ? wrapped_b
+              : right.defined() ? right
+                                : *b.tensor);
   kernels::where(p.device(), p.loop());
   return p.finish();
 }
@@ -55,7 +60,8 @@ Tensor where(const Tensor& condition, const Tensor& self, const Scalar& other) {
   Tensor mask = condition_of("where", condition);
   Tensor out = choose(Dest(), "where", mask, self, other);
   if (r) {
-    r.node("WhereBackward0", out, [c = r.save_other(mask)](const GradIn& g, GradOut& d) { d[0] = gradus::where(d.unpack(c), g[0], 0); });
+    r.node("WhereBackward0", out,
+           [c = r.save_other(mask)](const GradIn& g, GradOut& d) { d[0] = gradus::where(d.unpack(c), g[0], 0); });
   }
   return out;
 }
@@ -65,7 +71,8 @@ Tensor where(const Tensor& condition, const Scalar& self, const Tensor& other) {
   Tensor mask = condition_of("where", condition);
   Tensor out = choose(Dest(), "where", mask, self, other);
   if (r) {
-    r.node("WhereBackward0", out, [c = r.save_other(mask)](const GradIn& g, GradOut& d) { d[0] = gradus::where(d.unpack(c), 0, g[0]); });
+    r.node("WhereBackward0", out,
+           [c = r.save_other(mask)](const GradIn& g, GradOut& d) { d[0] = gradus::where(d.unpack(c), 0, g[0]); });
   }
   return out;
 }
@@ -74,20 +81,24 @@ Tensor where(const Tensor& condition, const Scalar& self, const Scalar& other) {
   return choose(Dest(), "where", condition_of("where", condition), self, other);
 }
 
-std::vector<Tensor> where(const Tensor& condition) { return gradus::nonzero_numpy(condition); }
+std::vector<Tensor> where(const Tensor& condition) {
+  return gradus::nonzero_numpy(condition);
+}
 
 namespace {
 
 void check_mask(const Tensor& self, const Tensor& mask) {
-  GRADUS_CHECK_AS(TypeError, mask.defined() && mask.scalar_type() == ScalarType::Bool, "masked_fill: the mask is of type ",
-                  mask.defined() ? mask.scalar_type() : ScalarType::Undefined, "; expected Bool");
-  GRADUS_CHECK(self.device() == mask.device() || (mask.device().is_cpu() && mask.dim() == 0), "masked_fill: self is on ", self.device(),
-               " and the mask on ", mask.device(), "; expected both on the same device");
+  GRADUS_CHECK_AS(TypeError, mask.defined() && mask.scalar_type() == ScalarType::Bool,
+                  "masked_fill: the mask is of type ", mask.defined() ? mask.scalar_type() : ScalarType::Undefined,
+                  "; expected Bool");
+  GRADUS_CHECK(self.device() == mask.device() || (mask.device().is_cpu() && mask.dim() == 0),
+               "masked_fill: self is on ", self.device(), " and the mask on ", mask.device(),
+               "; expected both on the same device");
 }
 // As PyTorch: a number goes into every type of tensor but a complex one into real ones.
 void check_fits(const Tensor& self, ScalarType value) {
-  GRADUS_CHECK_AS(TypeError, !is_complex(value) || is_complex(self.scalar_type()), "masked_fill: the value is of type ", value,
-                  "; it cannot be stored in self of type ", self.scalar_type());
+  GRADUS_CHECK_AS(TypeError, !is_complex(value) || is_complex(self.scalar_type()), "masked_fill: the value is of type ",
+                  value, "; it cannot be stored in self of type ", self.scalar_type());
 }
 
 }  // namespace
@@ -99,7 +110,8 @@ Tensor masked_fill(const Dest& dest, const Tensor& self, const Tensor& mask, con
   Tensor fill = core::scalar_tensor(value, self.scalar_type(), self.device(), false);
   Tensor out = choose(dest, "masked_fill", mask, fill, self);
   if (r) {
-    r.node("MaskedFillBackward0", out, [m = r.save_other(mask)](const GradIn& g, GradOut& d) { d[0] = gradus::where(d.unpack(m), 0, g[0]); });
+    r.node("MaskedFillBackward0", out,
+           [m = r.save_other(mask)](const GradIn& g, GradOut& d) { d[0] = gradus::where(d.unpack(m), 0, g[0]); });
   }
   return out;
 }
@@ -107,7 +119,8 @@ Tensor masked_fill(const Dest& dest, const Tensor& self, const Tensor& mask, con
 Tensor masked_fill(const Dest& dest, const Tensor& self, const Tensor& mask, const Tensor& value) {
   auto r = recording(dest, self, value);
   check_mask(self, mask);
-  GRADUS_CHECK(value.dim() == 0, "masked_fill: the value has shape ", value.sizes(), "; expected one without dimensions");
+  GRADUS_CHECK(value.dim() == 0, "masked_fill: the value has shape ", value.sizes(),
+               "; expected one without dimensions");
   check_fits(self, value.scalar_type());
   Tensor out = choose(dest, "masked_fill", mask, cast(value, self.scalar_type()), self);
   if (r) {
@@ -122,8 +135,9 @@ Tensor masked_fill(const Dest& dest, const Tensor& self, const Tensor& mask, con
 
 Tensor lerp(const Dest& dest, const Tensor& self, const Tensor& end, const Scalar& weight) {
   auto r = recording(dest, self, end);
-  GRADUS_CHECK_AS(TypeError, self.scalar_type() == end.scalar_type() && is_floating_point(self.scalar_type()), "lerp: self is of type ",
-                  self.scalar_type(), " and end of type ", end.scalar_type(), "; expected one floating type");
+  GRADUS_CHECK_AS(TypeError, self.scalar_type() == end.scalar_type() && is_floating_point(self.scalar_type()),
+                  "lerp: self is of type ", self.scalar_type(), " and end of type ", end.scalar_type(),
+                  "; expected one floating type");
   Pointwise p(dest, "lerp", Promote::kArithmetic, self, end);
   kernels::lerp_scalar(p.device(), p.loop(), weight);
   Tensor out = p.finish();
@@ -141,23 +155,25 @@ Tensor lerp(const Dest& dest, const Tensor& self, const Tensor& end, const Tenso
   GRADUS_CHECK_AS(TypeError,
                   self.scalar_type() == end.scalar_type() && self.scalar_type() == weight.scalar_type() &&
                       is_floating_point(self.scalar_type()),
-                  "lerp: self is of type ", self.scalar_type(), ", end of type ", end.scalar_type(), " and weight of type ",
-                  weight.scalar_type(), "; expected one floating type");
+                  "lerp: self is of type ", self.scalar_type(), ", end of type ", end.scalar_type(),
+                  " and weight of type ", weight.scalar_type(), "; expected one floating type");
   r.keep_self(r.needs(2));
   Pointwise p(dest, "lerp", Promote::kArithmetic, self, end, weight);
   kernels::lerp(p.device(), p.loop());
   Tensor out = p.finish();
   if (r) {
-    r.node("LerpBackward1", out, [a = r.save_if(2, 0), b = r.save_if(2, 1), w = r.save(2)](const GradIn& g, GradOut& d) {
-      if (d.needs(0)) d[0] = g[0].mul(d.unpack(w).neg().add(1));
-      if (d.needs(1)) d[1] = g[0].mul(d.unpack(w));
-      if (d.needs(2)) d[2] = g[0].mul(d.unpack(b).sub(d.unpack(a)));
-    });
+    r.node("LerpBackward1", out,
+           [a = r.save_if(2, 0), b = r.save_if(2, 1), w = r.save(2)](const GradIn& g, GradOut& d) {
+             if (d.needs(0)) d[0] = g[0].mul(d.unpack(w).neg().add(1));
+             if (d.needs(1)) d[1] = g[0].mul(d.unpack(w));
+             if (d.needs(2)) d[2] = g[0].mul(d.unpack(b).sub(d.unpack(a)));
+           });
   }
   return out;
 }
 
-Tensor addcmul(const Dest& dest, const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, const Scalar& value) {
+Tensor addcmul(const Dest& dest, const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
+               const Scalar& value) {
   auto r = recording(dest, self, tensor1, tensor2);
   Pointwise p(dest, "addcmul", Promote::kArithmetic, self, tensor1, tensor2);
   GRADUS_CHECK_AS(TypeError, p.dtype() != ScalarType::Bool, "addcmul: bool tensors were given; expected numbers");
@@ -173,7 +189,8 @@ Tensor addcmul(const Dest& dest, const Tensor& self, const Tensor& tensor1, cons
   return out;
 }
 
-Tensor addcdiv(const Dest& dest, const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, const Scalar& value) {
+Tensor addcdiv(const Dest& dest, const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
+               const Scalar& value) {
   GRADUS_CHECK_AS(TypeError, !is_integral(tensor1.scalar_type(), true) || !is_integral(tensor2.scalar_type(), true),
                   "addcdiv: tensor1 is of type ", tensor1.scalar_type(), " and tensor2 of type ", tensor2.scalar_type(),
                   "; expected floating ones: convert them, or divide with div and add");

@@ -13,14 +13,38 @@ using gradus::ScalarType;
 using gradus::Tensor;
 
 const std::set<std::string_view> kPointwise = {
-    "exp", "log", "log1p", "expm1", "sqrt", "rsqrt", "reciprocal", "square", "tanh", "sigmoid", "silu", "leaky_relu",
-    "erf", "sin", "cos", "add", "sub", "rsub", "mul", "div", "pow", "round", "rand", "randn", "rand_like", "randn_like",
-    "dropout", "to", "_to_copy", "arange", "full", "full_like", "uniform_", "normal_", "exponential_"};
-const std::set<std::string_view> kSums = {
-    "sum", "mean", "var", "std", "var_mean", "norm", "linalg_vector_norm", "prod", "softmax", "log_softmax", "layer_norm",
-    "native_layer_norm", "batch_norm", "avg_pool2d", "nll_loss", "nll_loss_nd", "cross_entropy_loss", "mse_loss",
-    "binary_cross_entropy_with_logits", "index_put", "index_add", "scatter_add", "sum_to_size", "lerp", "addcmul", "addcdiv",
-    "linspace", "gelu"};
+    "exp",     "log",      "log1p",      "expm1", "sqrt",      "rsqrt",    "reciprocal", "square",      "tanh",
+    "sigmoid", "silu",     "leaky_relu", "erf",   "sin",       "cos",      "add",        "sub",         "rsub",
+    "mul",     "div",      "pow",        "round", "rand",      "randn",    "rand_like",  "randn_like",  "dropout",
+    "to",      "_to_copy", "arange",     "full",  "full_like", "uniform_", "normal_",    "exponential_"};
+const std::set<std::string_view> kSums = {"sum",
+                                          "mean",
+                                          "var",
+                                          "std",
+                                          "var_mean",
+                                          "norm",
+                                          "linalg_vector_norm",
+                                          "prod",
+                                          "softmax",
+                                          "log_softmax",
+                                          "layer_norm",
+                                          "native_layer_norm",
+                                          "batch_norm",
+                                          "avg_pool2d",
+                                          "nll_loss",
+                                          "nll_loss_nd",
+                                          "cross_entropy_loss",
+                                          "mse_loss",
+                                          "binary_cross_entropy_with_logits",
+                                          "index_put",
+                                          "index_add",
+                                          "scatter_add",
+                                          "sum_to_size",
+                                          "lerp",
+                                          "addcmul",
+                                          "addcdiv",
+                                          "linspace",
+                                          "gelu"};
 const std::set<std::string_view> kProducts = {"mm", "bmm", "matmul", "addmm", "conv2d", "dot", "mv", "linear"};
 
 bool is_half(ScalarType t) {
