@@ -12,10 +12,6 @@ inline namespace v0 {
 /// A copy with its own memory; keeps the strides of a dense tensor unless `memory_format` says otherwise.
 GRADUS_API Tensor clone(const Tensor& self, std::optional<MemoryFormat> memory_format = std::nullopt);
 
-/// A copy of `self` in the dtype and on the device asked for, also where it has them already.
-GRADUS_API Tensor _to_copy(const Tensor& self, const TensorOptions& options = {}, bool non_blocking = false,
-                           std::optional<MemoryFormat> memory_format = std::nullopt);
-
 /// A tensor shaped like `self`, full of `value`; in place, sets every element.
 GRADUS_API Tensor fill(const Tensor& self, const Scalar& value);
 GRADUS_API Tensor& fill_(Tensor& self, const Scalar& value);

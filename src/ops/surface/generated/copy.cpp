@@ -109,22 +109,6 @@ const Operator op_to_other::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kView, 0};
 
-struct op__to_copy {
-  static const Operator op;
-  [[gnu::always_inline]] static Tensor call(const Tensor& self, const TensorOptions& options, bool non_blocking,
-                                            std::optional<MemoryFormat> memory_format) {
-    if (intercepted(op)) [[unlikely]] {
-      return with_requires_grad(intercept<Tensor>(op, self, options, non_blocking, memory_format), options);
-    }
-    return with_requires_grad(ops::_to_copy(self, options, non_blocking, memory_format), options);
-  }
-};
-const Operator op__to_copy::op = {
-    "aten::_to_copy", "",
-    "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
-    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
-    0, 0};
-
 struct op_type_as {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, const Tensor& other) {
@@ -268,7 +252,6 @@ const Operator* const kOperators[] = {
     &op_to_dtype::op,
     &op_to_dtype_layout::op,
     &op_to_other::op,
-    &op__to_copy::op,
     &op_type_as::op,
     &op_fill_Scalar::op,
     &op_fill__Scalar::op,
@@ -320,11 +303,6 @@ Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy,
 
 Tensor Tensor::to(const Tensor& other, bool non_blocking, bool copy, std::optional<MemoryFormat> memory_format) const {
   return surface::op_to_other::call(*this, other, non_blocking, copy, memory_format);
-}
-
-Tensor _to_copy(const Tensor& self, const TensorOptions& options, bool non_blocking,
-                std::optional<MemoryFormat> memory_format) {
-  return surface::op__to_copy::call(self, options, non_blocking, memory_format);
 }
 
 Tensor Tensor::type_as(const Tensor& other) const { return surface::op_type_as::call(*this, other); }

@@ -27,9 +27,6 @@ Tensor to(const Tensor& self, const TensorOptions& options, bool non_blocking, b
 // to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)
 Tensor to(const Tensor& self, const Tensor& other, bool non_blocking, bool copy,
           std::optional<MemoryFormat> memory_format);
-// _to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor
-Tensor _to_copy(const Tensor& self, const TensorOptions& options, bool non_blocking,
-                std::optional<MemoryFormat> memory_format);
 // type_as(Tensor self, Tensor other) -> Tensor
 Tensor type_as(const Tensor& self, const Tensor& other);
 // fill.Scalar(Tensor self, Scalar value) -> Tensor
