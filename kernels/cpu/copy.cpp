@@ -4,6 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include <kernels/cpu/transpose.h>
 #include <kernels/visit.h>
 
 namespace gradus::inline v0::kernels {
@@ -91,8 +92,26 @@ void cast_row(void*, char* const* p, const int64_t* s, int64_t n) {
   for (int64_t i = 0; i < n; ++i) *reinterpret_cast<To*>(p[0] + i * s[0]) = convert<To>(*reinterpret_cast<const From*>(p[1] + i * s[1]));
 }
 
+// A matrix, or a batch of them, whose rows lie dense on one side and whose columns do on the other.
+bool copy_as_transposes(const Loop& l) {
+  const auto item = static_cast<int64_t>(element_size(l.dtype));
+  if (l.ndim < 2 || l.ndim > 3 || l.numel < 4096 || (item != 2 && item != 4 && item != 8) || l.strides[0][0] != item) return false;
+  int across = 1;
+  while (across < l.ndim && l.strides[1][across] != item) ++across;
+  if (across == l.ndim || l.sizes[0] < 4 || l.sizes[across] < 4) return false;
+  const int batch = l.ndim == 3 ? 3 - across : 0;
+  const int64_t from_row = l.strides[1][0], to_row = l.strides[0][across];
+  const int64_t batches = batch ? l.sizes[batch] : 1, from_batch = batch ? l.strides[1][batch] : 0, to_batch = batch ? l.strides[0][batch] : 0;
+  if (from_row < l.sizes[across] * item || to_row < l.sizes[0] * item) return false;
+  if (from_row % item || to_row % item || from_batch % item || to_batch % item) return false;
+  transpose_batch(static_cast<size_t>(item), batches, l.sizes[0], l.sizes[across], l.data[1], from_batch / item, from_row / item, l.data[0],
+                  to_batch / item, to_row / item);
+  return true;
+}
+
 void copy_kernel(const Loop& l) {
   if (l.dtype == l.out_dtype) {
+    if (!l.contiguous && copy_as_transposes(l)) return;
     return visit_width(element_size(l.dtype), [&]<class T>() { for_rows(l, &move_row<T>, nullptr, 1); });
   }
   visit_stored(l.out_dtype, [&]<class To>() {

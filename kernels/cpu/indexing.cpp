@@ -2,7 +2,6 @@
 #include <kernels/indexing.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include <kernels/cpu/scratch.h>
 #include <kernels/parallel.h>
@@ -58,7 +57,6 @@ int64_t product(int n, const int64_t* size) {
 // row(indexed, values, n, stride, values_stride) for every innermost run of the kept dimensions after the indexed ones.
 template <class Row>
 void for_block(const IndexPlan& p, char* a, char* b, const Row& row) {
-  if (p.after == 0) return row(a, b, int64_t(1), int64_t(0), int64_t(0));
   const int last = p.after - 1;
   if (last == 0) return row(a, b, p.after_size[0], p.after_stride[0], p.after_values_stride[0]);
   int64_t at[IndexPlan::kMaxDims] = {};
@@ -97,6 +95,10 @@ void walk(IndexPlan p, const int64_t* offsets, bool ordered, const Row& row) {
   auto run = [&](int64_t before, int64_t begin, int64_t end) {
     int64_t a, b;
     move_to(before, p.before, p.before_size, p.before_stride, p.before_values_stride, a, b);
+    if (p.after == 0) {  // one element per position: no blocks to walk
+      row.elements(p.indexed + a, p.values + b, offsets, begin, end, p.values_position_stride);
+      return;
+    }
     for (int64_t i = begin; i < end; ++i) for_block(p, p.indexed + a + offsets[i], p.values + b + i * p.values_position_stride, row);
   };
   if (ordered) {
@@ -115,17 +117,32 @@ void walk(IndexPlan p, const int64_t* offsets, bool ordered, const Row& row) {
   });
 }
 
+// f(indexed element, value) for runs of elements and for single ones.
+template <class T, class F>
+struct Rows {
+  F f;
+  void operator()(char* a, char* b, int64_t n, int64_t s, int64_t t) const {
+    if (s == sizeof(T) && t == sizeof(T)) {
+      auto *to = reinterpret_cast<T*>(a), *values = reinterpret_cast<T*>(b);
+      for (int64_t i = 0; i < n; ++i) f(to[i], values[i]);
+      return;
+    }
+    for (int64_t i = 0; i < n; ++i) f(*reinterpret_cast<T*>(a + i * s), *reinterpret_cast<T*>(b + i * t));
+  }
+  void elements(char* a, char* b, const int64_t* offsets, int64_t begin, int64_t end, int64_t step) const {
+    for (int64_t i = begin; i < end; ++i) f(*reinterpret_cast<T*>(a + offsets[i]), *reinterpret_cast<T*>(b + i * step));
+  }
+};
+template <class T, class F>
+Rows<T, F> rows_of(F f) {
+  return {f};
+}
+
 BadPosition get_kernel(const IndexPlan& p) {
   ScratchArray<int64_t> offsets(static_cast<size_t>(p.positions));
   if (BadPosition bad = find_offsets(p, offsets.data()); bad.bad.found()) return bad;
   visit_width(element_size(p.dtype), [&]<class T>() {
-    walk(p, offsets.data(), false, [](char* a, char* b, int64_t n, int64_t s, int64_t t) {
-      if (n > 1 && s == sizeof(T) && t == sizeof(T)) {
-        std::memcpy(b, a, static_cast<size_t>(n) * sizeof(T));
-        return;
-      }
-      for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(b + i * t) = *reinterpret_cast<const T*>(a + i * s);
-    });
+    walk(p, offsets.data(), false, rows_of<T>([](const T& from, T& to) { to = from; }));
   });
   return {};
 }
@@ -167,16 +184,12 @@ BadPosition put_kernel(const IndexPlan& p, bool accumulate) {
   if (BadPosition bad = find_offsets(p, offsets.data()); bad.bad.found()) return bad;
   if (!accumulate) {
     visit_width(element_size(p.dtype), [&]<class T>() {
-      walk(p, offsets.data(), true, [](char* a, char* b, int64_t n, int64_t s, int64_t t) {
-        for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(a + i * s) = *reinterpret_cast<const T*>(b + i * t);
-      });
+      walk(p, offsets.data(), true, rows_of<T>([](T& to, const T& from) { to = from; }));
     });
     return {};
   }
   visit_summed(p.dtype, [&]<class T>() {
-    walk(p, offsets.data(), true, [](char* a, char* b, int64_t n, int64_t s, int64_t t) {
-      for (int64_t i = 0; i < n; ++i) add_to(*reinterpret_cast<T*>(a + i * s), *reinterpret_cast<const T*>(b + i * t));
-    });
+    walk(p, offsets.data(), true, rows_of<T>([](T& to, const T& from) { add_to(to, from); }));
   });
   return {};
 }
@@ -318,10 +331,16 @@ template <class T, class F>
 void for_elements(const ConstView& v, F f) {
   int64_t at[IndexPlan::kMaxDims] = {}, numel = 1;
   for (int d = 0; d < v.ndim; ++d) numel *= v.sizes[d];
+  if (numel == 0) return;
+  const int last = v.ndim - 1;
+  const int64_t n = v.ndim ? v.sizes[last] : 1, step = v.ndim ? v.strides[last] : 0;
   const T* p = v.as<T>();
-  for (int64_t i = 0; i < numel; ++i) {
-    f(*p, at);
-    for (int d = v.ndim; d-- > 0;) {
+  for (int64_t i = 0; i < numel; i += n) {
+    for (int64_t k = 0; k < n; ++k) {
+      if (last >= 0) at[last] = k;
+      f(p[k * step], at);
+    }
+    for (int d = last; d-- > 0;) {
       p += v.strides[d];
       if (++at[d] < v.sizes[d]) break;
       p -= v.strides[d] * v.sizes[d];
