@@ -2,6 +2,8 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/gemm_tile.cpp"
 #include <kernels/cpu/simd.h>
 
+#include <algorithm>
+
 #include <kernels/cpu/gemm_tile.h>
 #include <kernels/cpu/scratch.h>
 #include <kernels/cpu/transpose-inl.h>
@@ -111,6 +113,18 @@ void pack(const TileProduct<T>& p, T* to, int64_t to_row) {
 
 template <class T>
 void product(const TileProduct<T>& p) {
+  // Long sums in parts: they round less, and a part of b stays in the second-level cache.
+  constexpr int64_t kPart = 1024;
+  if (p.k > kPart + kPart / 2) {
+    for (int64_t q = 0; q < p.k; q += kPart) {
+      TileProduct<T> part = p;
+      part.k = std::min(kPart, p.k - q);
+      part.a += q * p.a_column, part.b += q * p.b_row;
+      if (q > 0) part.beta = T(1), part.bias = nullptr;
+      product(part);
+    }
+    return;
+  }
   if (p.b_column == 1 || p.n == 1) return with_rows(p, p.b, p.b_row);
   constexpr int64_t kOnStack = 16384 / sizeof(T);
   if (p.k * p.n <= kOnStack) {

@@ -27,6 +27,14 @@ HWY_INLINE void for_vectors(D d, int64_t n, const F& f) {
   if (i < n) f(i, hn::FirstN(d, static_cast<size_t>(n - i)));
 }
 
+constexpr int64_t kSumBlock = 256;  // terms that are summed in a row, per lane; then the sums of these
+
+/// Calls f(begin, end) for blocks of n terms of `step` each.
+template <class F>
+HWY_INLINE void for_blocks(int64_t n, int64_t step, const F& f) {
+  for (int64_t b = 0; b < n; b += kSumBlock * step) f(b, std::min(n, b + kSumBlock * step));
+}
+
 /// A row whose elements lie side by side.
 template <bool kLog, class T>
 void forward_row(const T* in, T* out, int64_t n) {
@@ -39,10 +47,14 @@ void forward_row(const T* in, T* out, int64_t n) {
   });
   most = hn::MaxOfLanes(d, most);
   auto sum = hn::Zero(d);
-  for_vectors(d, n, [&](int64_t i, auto mask) HWY_ATTR {
-    const auto e = math::exp(d, hn::Sub(hn::MaskedLoad(mask, d, in + i), most));
-    sum = hn::Add(sum, hn::IfThenElseZero(mask, e));
-    if (!kLog) hn::BlendedStore(e, mask, d, out + i);
+  for_blocks(n, static_cast<int64_t>(hn::Lanes(d)), [&](int64_t begin, int64_t end) HWY_ATTR {
+    auto part = hn::Zero(d);
+    for_vectors(d, end - begin, [&](int64_t i, auto mask) HWY_ATTR {
+      const auto e = math::exp(d, hn::Sub(hn::MaskedLoad(mask, d, in + begin + i), most));
+      part = hn::Add(part, hn::IfThenElseZero(mask, e));
+      if (!kLog) hn::BlendedStore(e, mask, d, out + begin + i);
+    });
+    sum = hn::Add(sum, part);
   });
   sum = hn::SumOfLanes(d, sum);
   if (kLog) {
@@ -70,11 +82,15 @@ void forward_columns(const T* in, int64_t in_stride, T* out, int64_t out_stride,
       most = hn::Max(most, hn::MaskedLoad(mask, d, x + i * in_stride));
     }
     auto sum = hn::Zero(d);
-    for (int64_t i = 0; i < n; ++i) {
-      const auto e = math::exp(d, hn::Sub(hn::MaskedLoad(mask, d, x + i * in_stride), most));
-      sum = hn::Add(sum, e);
-      if (!kLog) hn::BlendedStore(e, mask, d, y + i * out_stride);
-    }
+    for_blocks(n, 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+      auto part = hn::Zero(d);
+      for (int64_t i = begin; i < end; ++i) {
+        const auto e = math::exp(d, hn::Sub(hn::MaskedLoad(mask, d, x + i * in_stride), most));
+        part = hn::Add(part, e);
+        if (!kLog) hn::BlendedStore(e, mask, d, y + i * out_stride);
+      }
+      sum = hn::Add(sum, part);
+    });
     if (kLog) {
       const auto log_sum = math::log(d, sum);
       for (int64_t i = 0; i < n; ++i) {
@@ -104,8 +120,13 @@ template <bool kLog, class T>
 void backward_row(const T* grad, const T* y, T* out, int64_t n) {
   const hn::ScalableTag<T> d;
   auto sum = hn::Zero(d);
-  for_vectors(d, n, [&](int64_t i, auto mask) HWY_ATTR {
-    sum = hn::Add(sum, summand<kLog>(d, hn::MaskedLoad(mask, d, grad + i), hn::MaskedLoad(mask, d, y + i)));
+  for_blocks(n, static_cast<int64_t>(hn::Lanes(d)), [&](int64_t begin, int64_t end) HWY_ATTR {
+    auto part = hn::Zero(d);
+    for_vectors(d, end - begin, [&](int64_t i, auto mask) HWY_ATTR {
+      const auto g = hn::MaskedLoad(mask, d, grad + begin + i), v = hn::MaskedLoad(mask, d, y + begin + i);
+      part = hn::Add(part, summand<kLog>(d, g, v));
+    });
+    sum = hn::Add(sum, part);
   });
   sum = hn::SumOfLanes(d, sum);
   for_vectors(d, n, [&](int64_t i, auto mask) HWY_ATTR {
@@ -120,10 +141,14 @@ void backward_columns(const T* grad, const T* y, int64_t in_stride, T* out, int6
   const hn::ScalableTag<T> d;
   for_vectors(d, width, [&](int64_t j, auto mask) HWY_ATTR {
     auto sum = hn::Zero(d);
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t at = i * in_stride + j;
-      sum = hn::Add(sum, summand<kLog>(d, hn::MaskedLoad(mask, d, grad + at), hn::MaskedLoad(mask, d, y + at)));
-    }
+    for_blocks(n, 1, [&](int64_t begin, int64_t end) HWY_ATTR {
+      auto part = hn::Zero(d);
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t at = i * in_stride + j;
+        part = hn::Add(part, summand<kLog>(d, hn::MaskedLoad(mask, d, grad + at), hn::MaskedLoad(mask, d, y + at)));
+      }
+      sum = hn::Add(sum, part);
+    });
     for (int64_t i = 0; i < n; ++i) {
       const int64_t at = i * in_stride + j;
       const auto x = gradient<kLog>(d, hn::MaskedLoad(mask, d, grad + at), hn::MaskedLoad(mask, d, y + at), sum);

@@ -174,6 +174,8 @@ TEST(GemmLarge, SplitOverThreads) {
       check<float>(3, 130, 97, 101, la, lb, Layout::kRows, 1, 0, false);
     }
   }
+  for (Layout lb : {Layout::kRows, Layout::kColumns})
+    check<float>(-1, 17, 33, 4000, Layout::kRows, lb, Layout::kRows, 2, 3, true);
   check<float>(-1, 600, 600, 400, Layout::kRows, Layout::kRows, Layout::kRows, 1, 0, true);
   check<float>(-1, 600, 600, 400, Layout::kSpread, Layout::kColumns, Layout::kColumns, 1, 1, true);
 }
