@@ -1,5 +1,5 @@
-// A trainer as users write them; compare.sh measures what compiling it costs. It also runs: `cnn_trainer_compile <folder>`
-// with MNIST's files.
+// A trainer as users write them; compare.sh measures what compiling it costs. It also runs: `cnn_trainer_compile
+// <folder>` with MNIST's files.
 #include <torch/torch.h>
 
 #include <iostream>
@@ -65,11 +65,14 @@ int main(int argc, char** argv) {
   net.to(device);
   using torch::data::datasets::MNIST;
   const auto load = [&](MNIST::Mode mode) {
-    return MNIST(folder, mode).map(torch::data::transforms::Normalize<>(0.1307, 0.3081)).map(torch::data::transforms::Stack<>());
+    return MNIST(folder, mode)
+        .map(torch::data::transforms::Normalize<>(0.1307, 0.3081))
+        .map(torch::data::transforms::Stack<>());
   };
   auto train_loader = torch::data::make_data_loader<torch::data::samplers::RandomSampler>(
       load(MNIST::Mode::kTrain), torch::data::DataLoaderOptions().batch_size(64).workers(1));
-  auto test_loader = torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(load(MNIST::Mode::kTest), 256);
+  auto test_loader =
+      torch::data::make_data_loader<torch::data::samplers::SequentialSampler>(load(MNIST::Mode::kTest), 256);
   torch::optim::Adam optimizer(net.parameters(), torch::optim::AdamOptions(1e-3));
   for (int epoch = 0; epoch < 3; ++epoch) {
     train(net, *train_loader, optimizer, device);

@@ -13,7 +13,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // The compiler must believe that the result is read.
-void consume(const torch::Tensor& t) { asm volatile("" : : "r"(t.unsafeGetTensorImpl()) : "memory"); }
+void consume(const torch::Tensor& t) {
+  asm volatile("" : : "r"(t.unsafeGetTensorImpl()) : "memory");
+}
 
 template <class F>
 double seconds(int64_t repeats, F& body) {

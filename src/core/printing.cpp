@@ -336,17 +336,24 @@ std::ostream& operator<<(std::ostream& out, const Scalar& value) {
 namespace indexing {
 
 std::ostream& operator<<(std::ostream& out, const Slice& slice) {
-  return out << slice.start_.value_or(0) << ':' << slice.stop_.value_or(std::numeric_limits<int64_t>::max()) << ':' << slice.step_;
+  return out << slice.start_.value_or(0) << ':' << slice.stop_.value_or(std::numeric_limits<int64_t>::max()) << ':'
+             << slice.step_;
 }
 
 std::ostream& operator<<(std::ostream& out, const TensorIndex& index) {
   switch (index.type()) {
-    case TensorIndexType::None: return out << "None";
-    case TensorIndexType::Ellipsis: return out << "...";
-    case TensorIndexType::Integer: return out << index.integer();
-    case TensorIndexType::Boolean: return out << (index.boolean() ? "true" : "false");
-    case TensorIndexType::Slice: return out << index.slice();
-    case TensorIndexType::Tensor: return out << index.tensor();
+    case TensorIndexType::None:
+      return out << "None";
+    case TensorIndexType::Ellipsis:
+      return out << "...";
+    case TensorIndexType::Integer:
+      return out << index.integer();
+    case TensorIndexType::Boolean:
+      return out << (index.boolean() ? "true" : "false");
+    case TensorIndexType::Slice:
+      return out << index.slice();
+    case TensorIndexType::Tensor:
+      return out << index.tensor();
   }
   return out;
 }

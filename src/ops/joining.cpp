@@ -12,7 +12,9 @@ namespace gradus::inline v0::ops {
 namespace {
 
 // torch.cat skips tensors of shape (0,), whatever the others' shapes are: old programs start from an empty tensor.
-bool is_skipped(const TensorImpl& t) { return t.dim() == 1 && t.sizes()[0] == 0; }
+bool is_skipped(const TensorImpl& t) {
+  return t.dim() == 1 && t.sizes()[0] == 0;
+}
 
 // What the parts share: checked, promoted.
 struct Joint {
@@ -28,8 +30,8 @@ Joint examine(const char* op, TensorList tensors, bool skips_empty) {
     GRADUS_CHECK(tensors[i].defined(), op, ": tensor ", i, " of the list is undefined; expected one with data");
     const TensorImpl& t = *tensors[i].impl();
     joint.dtype = i == 0 ? t.dtype_ : promote_types(joint.dtype, t.dtype_);
-    GRADUS_CHECK(t.device_ == tensors[0].device(), op, ": tensor ", i, " is on ", t.device_, ", tensor 0 on ", tensors[0].device(),
-                 "; expected one device");
+    GRADUS_CHECK(t.device_ == tensors[0].device(), op, ": tensor ", i, " is on ", t.device_, ", tensor 0 on ",
+                 tensors[0].device(), "; expected one device");
     if (skips_empty && is_skipped(t)) continue;
     joint.channels_last = joint.channels_last && tensors[i].suggest_memory_format() == MemoryFormat::ChannelsLast;
     if (!joint.model) joint.model = &t;
@@ -41,7 +43,8 @@ Joint examine(const char* op, TensorList tensors, bool skips_empty) {
 
 // The part of `out` from `offset` on along `dim`, as wide as `sizes` says.
 Tensor part_of(const Tensor& out, int64_t dim, int64_t offset, IntArrayRef sizes) {
-  return core::alias(out, sizes, out.strides(), out.storage_offset() + offset * out.strides()[static_cast<size_t>(dim)]);
+  return core::alias(out, sizes, out.strides(),
+                     out.storage_offset() + offset * out.strides()[static_cast<size_t>(dim)]);
 }
 
 }  // namespace
@@ -50,7 +53,8 @@ Tensor cat(const Dest& dest, TensorList tensors, int64_t dim) {
   const Joint joint = examine("cat", tensors, true);
   for (const Tensor& t : tensors) refuse_overlap(dest, "cat", {&t});
   const TensorImpl& model = *joint.model;
-  GRADUS_CHECK(model.dim() > 0, "cat: a 0-dim tensor was given; expected tensors with dimensions (stack joins numbers)");
+  GRADUS_CHECK(model.dim() > 0,
+               "cat: a 0-dim tensor was given; expected tensors with dimensions (stack joins numbers)");
   dim = wrap_dim(dim, model.dim(), "cat");
   const auto at = static_cast<size_t>(dim);
   DimVector sizes(model.sizes());
@@ -58,16 +62,19 @@ Tensor cat(const Dest& dest, TensorList tensors, int64_t dim) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     const TensorImpl& t = *tensors[i].impl();
     if (is_skipped(t)) continue;
-    GRADUS_CHECK(t.dim() == model.dim(), "cat: tensor ", i, " has shape ", t.sizes(), "; expected ", model.dim(), " dimensions as of ", model.sizes());
+    GRADUS_CHECK(t.dim() == model.dim(), "cat: tensor ", i, " has shape ", t.sizes(), "; expected ", model.dim(),
+                 " dimensions as of ", model.sizes());
     for (size_t d = 0; d < sizes.size(); ++d) {
-      GRADUS_CHECK(d == at || t.sizes()[d] == sizes[d], "cat: tensor ", i, " has shape ", t.sizes(), "; expected that of ", model.sizes(),
-                   " but for dimension ", dim);
+      GRADUS_CHECK(d == at || t.sizes()[d] == sizes[d], "cat: tensor ", i, " has shape ", t.sizes(),
+                   "; expected that of ", model.sizes(), " but for dimension ", dim);
     }
-    GRADUS_CHECK(!__builtin_add_overflow(sizes[at], t.sizes()[at], &sizes[at]), "cat: the sizes along dimension ", dim, " overflow 63 bits");
+    GRADUS_CHECK(!__builtin_add_overflow(sizes[at], t.sizes()[at], &sizes[at]), "cat: the sizes along dimension ", dim,
+                 " overflow 63 bits");
   }
 
   ListRecorder r(&dest, tensors);
-  Tensor out = dest.result("cat", sizes, joint.dtype, model.device_, joint.channels_last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous);
+  Tensor out = dest.result("cat", sizes, joint.dtype, model.device_,
+                           joint.channels_last ? MemoryFormat::ChannelsLast : MemoryFormat::Contiguous);
   int64_t offset = 0;
   for (const Tensor& t : tensors) {
     if (is_skipped(*t.impl())) continue;
@@ -94,8 +101,8 @@ Tensor stack(const Dest& dest, TensorList tensors, int64_t dim) {
   const TensorImpl& model = *joint.model;
   dim = wrap_dim(dim, model.dim() + 1, "stack");
   for (size_t i = 0; i < tensors.size(); ++i) {
-    GRADUS_CHECK(tensors[i].sizes() == model.sizes(), "stack: tensor ", i, " has shape ", tensors[i].sizes(), "; expected ", model.sizes(),
-                 " as of tensor 0");
+    GRADUS_CHECK(tensors[i].sizes() == model.sizes(), "stack: tensor ", i, " has shape ", tensors[i].sizes(),
+                 "; expected ", model.sizes(), " as of tensor 0");
   }
   DimVector sizes(model.sizes());
   sizes.push_back(0);

@@ -1,5 +1,5 @@
-// x[i], x.index({...}), x.index_put_({...}, v) and assignment through them. Numbers, slices, None and "..." become views;
-// what is left, tensors and bools, goes to the operators index and index_put_.
+// x[i], x.index({...}), x.index_put_({...}, v) and assignment through them. Numbers, slices, None and "..." become
+// views; what is left, tensors and bools, goes to the operators index and index_put_.
 #include <gradus/core/indexing.h>
 #include <gradus/ops/ops.h>
 
@@ -16,20 +16,27 @@ struct Selection {
   std::vector<std::optional<Tensor>> tensors;
 };
 
-bool is_mask(const Tensor& t) { return t.scalar_type() == kBool || t.scalar_type() == kByte; }
+bool is_mask(const Tensor& t) {
+  return t.scalar_type() == kBool || t.scalar_type() == kByte;
+}
 
 // A tensor of one number selects as the number would.
-bool is_number(const Tensor& t) { return t.dim() == 0 && !is_mask(t) && is_integral(t.scalar_type(), false); }
+bool is_number(const Tensor& t) {
+  return t.dim() == 0 && !is_mask(t) && is_integral(t.scalar_type(), false);
+}
 
 // How many dimensions of the indexed tensor an index takes up.
 int64_t dims_taken(const TensorIndex& index) {
   switch (index.type()) {
     case TensorIndexType::Integer:
-    case TensorIndexType::Slice: return 1;
+    case TensorIndexType::Slice:
+      return 1;
     case TensorIndexType::Tensor:
-      GRADUS_CHECK(index.tensor().defined(), "index: an undefined tensor was given as an index; expected None, or a tensor");
+      GRADUS_CHECK(index.tensor().defined(),
+                   "index: an undefined tensor was given as an index; expected None, or a tensor");
       return is_mask(index.tensor()) ? index.tensor().dim() : 1;
-    default: return 0;
+    default:
+      return 0;
   }
 }
 
@@ -47,11 +54,12 @@ class Selector {
     bool ellipsis = false;
     for (const TensorIndex& index : indices) {
       taken += dims_taken(index);
-      GRADUS_CHECK_AS(IndexError, !(index.is_ellipsis() && ellipsis), "index: more than one \"...\" was given; expected at most one");
+      GRADUS_CHECK_AS(IndexError, !(index.is_ellipsis() && ellipsis),
+                      "index: more than one \"...\" was given; expected at most one");
       ellipsis = ellipsis || index.is_ellipsis();
     }
-    GRADUS_CHECK_AS(IndexError, taken <= self.dim(), "index: ", taken, " dimensions are indexed; the tensor of shape ", self.sizes(),
-                    " has ", self.dim());
+    GRADUS_CHECK_AS(IndexError, taken <= self.dim(), "index: ", taken, " dimensions are indexed; the tensor of shape ",
+                    self.sizes(), " has ", self.dim());
     rest_ = self.dim() - taken;
     for (const TensorIndex& index : indices) apply(index);
   }
@@ -61,9 +69,15 @@ class Selector {
   void apply(const TensorIndex& index) {
     Tensor& view = selection_.view;
     switch (index.type()) {
-      case TensorIndexType::None: view = view.unsqueeze(dim_++); break;
-      case TensorIndexType::Ellipsis: dim_ += rest_; break;
-      case TensorIndexType::Integer: view = view.select(dim_, index.integer()); break;
+      case TensorIndexType::None:
+        view = view.unsqueeze(dim_++);
+        break;
+      case TensorIndexType::Ellipsis:
+        dim_ += rest_;
+        break;
+      case TensorIndexType::Integer:
+        view = view.select(dim_, index.integer());
+        break;
       case TensorIndexType::Boolean:
         view = view.unsqueeze(dim_);
         add(index_of_bool(index.boolean(), view.device()), 1);
@@ -75,7 +89,9 @@ class Selector {
         ++dim_;
         break;
       }
-      case TensorIndexType::Tensor: apply_tensor(index.tensor()); break;
+      case TensorIndexType::Tensor:
+        apply_tensor(index.tensor());
+        break;
     }
   }
 
@@ -124,22 +140,31 @@ void write(const Tensor& self, ArrayRef<TensorIndex> indices, const Tensor& valu
   s.view.copy_(v);
 }
 
-Tensor number(const Tensor& self, const Scalar& value) { return full({}, value, TensorOptions(self.scalar_type()).device(self.device())); }
+Tensor number(const Tensor& self, const Scalar& value) {
+  return full({}, value, TensorOptions(self.scalar_type()).device(self.device()));
+}
 
 }  // namespace
 
-Tensor Tensor::operator[](int64_t index) const { return select(0, index); }
+Tensor Tensor::operator[](int64_t index) const {
+  return select(0, index);
+}
 Tensor Tensor::operator[](const Scalar& index) const {
   GRADUS_CHECK_AS(TypeError, index.isIntegral(false), "operator[]: ", index, " was given; expected an integer");
   return select(0, index.toLong());
 }
 Tensor Tensor::operator[](const Tensor& index) const {
-  GRADUS_CHECK_AS(TypeError, index.defined() && is_number(index), "operator[]: expected a 0-dim tensor of an integer type as the index");
+  GRADUS_CHECK_AS(TypeError, index.defined() && is_number(index),
+                  "operator[]: expected a 0-dim tensor of an integer type as the index");
   return select(0, index.item<int64_t>());
 }
 
-Tensor Tensor::index(std::initializer_list<TensorIndex> indices) const { return read(*this, ArrayRef<TensorIndex>(indices)); }
-Tensor Tensor::index(ArrayRef<TensorIndex> indices) const { return read(*this, indices); }
+Tensor Tensor::index(std::initializer_list<TensorIndex> indices) const {
+  return read(*this, ArrayRef<TensorIndex>(indices));
+}
+Tensor Tensor::index(ArrayRef<TensorIndex> indices) const {
+  return read(*this, indices);
+}
 
 Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Tensor& values) const {
   return index_put_(ArrayRef<TensorIndex>(indices), values);
@@ -156,8 +181,14 @@ Tensor& Tensor::index_put_(ArrayRef<TensorIndex> indices, const Scalar& value) c
   return const_cast<Tensor&>(*this);
 }
 
-Tensor& Tensor::operator=(const Tensor& o) && { return copy_(o); }
-Tensor& Tensor::operator=(Tensor&& o) && { return copy_(o); }
-Tensor& Tensor::operator=(const Scalar& v) && { return fill_(v); }
+Tensor& Tensor::operator=(const Tensor& o) && {
+  return copy_(o);
+}
+Tensor& Tensor::operator=(Tensor&& o) && {
+  return copy_(o);
+}
+Tensor& Tensor::operator=(const Scalar& v) && {
+  return fill_(v);
+}
 
 }  // namespace gradus::inline v0

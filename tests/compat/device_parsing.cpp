@@ -37,9 +37,9 @@ int main() {
               << torch::isFloatingType(type) << "\n";
   std::cout << t.dtype() << " " << t.scalar_type() << " " << t.to(torch::kLong).dtype() << " " << t.layout() << "\n";
   std::cout << (t.dtype() == torch::kFloat) << (t.dtype() == torch::kFloat32) << (t.dtype() != torch::kInt) << "\n";
-  std::cout << torch::promote_types(torch::kInt, torch::kFloat) << " "
-            << (t.to(torch::kInt) + 1.5).dtype() << " " << (t.to(torch::kByte) + t.to(torch::kChar)).dtype() << " "
-            << torch::can_cast(torch::kFloat, torch::kInt) << "\n";
+  std::cout << torch::promote_types(torch::kInt, torch::kFloat) << " " << (t.to(torch::kInt) + 1.5).dtype() << " "
+            << (t.to(torch::kByte) + t.to(torch::kChar)).dtype() << " " << torch::can_cast(torch::kFloat, torch::kInt)
+            << "\n";
 
   auto options = torch::TensorOptions().dtype(torch::kFloat64).device(torch::kCPU).requires_grad(true);
   std::cout << options.dtype() << " " << options.device() << " " << options.requires_grad() << " "

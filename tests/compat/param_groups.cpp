@@ -89,8 +89,7 @@ int main() {
   show("adam", p);
 
   // State of one parameter.
-  auto& state =
-      static_cast<torch::optim::AdamParamState&>(*adam.state().begin()->second);
+  auto& state = static_cast<torch::optim::AdamParamState&>(*adam.state().begin()->second);
   std::cout << "steps " << state.step() << "\n";
   show("exp_avg", state.exp_avg());
 

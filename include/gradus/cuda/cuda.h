@@ -11,11 +11,17 @@ inline namespace v0 {
 namespace cuda {
 
 /// How many CUDA devices there are: none, this release computes on the CPU.
-inline size_t device_count() { return 0; }
+inline size_t device_count() {
+  return 0;
+}
 /// Whether CUDA can be used.
-inline bool is_available() { return device_count() > 0; }
+inline bool is_available() {
+  return device_count() > 0;
+}
 /// Whether cuDNN can be used.
-inline bool cudnn_is_available() { return false; }
+inline bool cudnn_is_available() {
+  return false;
+}
 /// Seeds the devices' generators; without devices there is nothing to seed.
 inline void manual_seed(uint64_t /*seed*/) {}
 inline void manual_seed_all(uint64_t /*seed*/) {}
