@@ -7,13 +7,13 @@
 
 namespace gradus::inline v0::kernels {
 
-/// Up to four operands over one index space, the output first. Dimension 0 is the innermost; neighbours that can be walked
-/// as one are merged. Inputs have been cast to `dtype`; broadcast dimensions have stride 0.
+/// Up to four operands over one index space, the output first. Dimension 0 is the innermost; neighbours that can be
+/// walked as one are merged. Inputs have been cast to `dtype`; broadcast dimensions have stride 0.
 struct Loop {
   static constexpr int kMaxDims = 64, kMaxOperands = 4;
   int ndim;
   int operands;
-  bool contiguous;  // one dimension, every operand dense
+  bool contiguous;       // one dimension, every operand dense
   ScalarType dtype;      // of the inputs
   ScalarType out_dtype;  // of operand 0
   int64_t numel;

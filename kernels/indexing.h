@@ -7,8 +7,8 @@
 
 namespace gradus::inline v0::kernels {
 
-/// A tensor taken apart for indexing: dimensions that are kept (walked in order on both sides), and indexed ones. The other
-/// side ("values") is seen as [kept before][positions][kept after].
+/// A tensor taken apart for indexing: dimensions that are kept (walked in order on both sides), and indexed ones. The
+/// other side ("values") is seen as [kept before][positions][kept after].
 struct IndexPlan {
   static constexpr int kMaxDims = 64;
   char* indexed = nullptr;
@@ -17,11 +17,11 @@ struct IndexPlan {
   bool negative_allowed = true;
   int64_t positions = 0;
   int index_count = 0;
-  const int64_t* index[kMaxDims];       // `positions` numbers each, dense
-  int64_t index_size[kMaxDims];         // of the indexed dimension
-  int64_t index_stride[kMaxDims];       // in bytes, in `indexed`
-  int64_t values_position_stride = 0;   // in bytes; 0 where one value serves all
-  int before = 0, after = 0;            // kept dimensions, outermost first
+  const int64_t* index[kMaxDims];      // `positions` numbers each, dense
+  int64_t index_size[kMaxDims];        // of the indexed dimension
+  int64_t index_stride[kMaxDims];      // in bytes, in `indexed`
+  int64_t values_position_stride = 0;  // in bytes; 0 where one value serves all
+  int before = 0, after = 0;           // kept dimensions, outermost first
   int64_t before_size[kMaxDims], before_stride[kMaxDims], before_values_stride[kMaxDims];
   int64_t after_size[kMaxDims], after_stride[kMaxDims], after_values_stride[kMaxDims];
 };

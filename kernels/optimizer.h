@@ -29,7 +29,7 @@ struct SgdTensor {
   const void* grad;
   void* momentum;  // null without
   int64_t numel;
-  bool first;      // the momentum buffer becomes the gradient
+  bool first;  // the momentum buffer becomes the gradient
   ScalarType dtype;
 };
 struct SgdStep {

@@ -8,8 +8,8 @@
 namespace gradus::inline v0::kernels {
 
 /// A slot in the tensor's storage (StorageImpl::cache and cache_deleter), and which content it is asked for. An empty
-/// slot (cache == nullptr) makes kernels pack anew at each call. Kept forms are found by version and a key of layout and
-/// content, never by address, and are shared: a find stays valid while another thread stores a newer form.
+/// slot (cache == nullptr) makes kernels pack anew at each call. Kept forms are found by version and a key of layout
+/// and content, never by address, and are shared: a find stays valid while another thread stores a newer form.
 struct PackedSlot {
   std::atomic<void*>* cache = nullptr;
   void (**deleter)(void*) = nullptr;

@@ -9,10 +9,10 @@ namespace gradus::inline v0::kernels {
 using DivisionTable = KernelTable<bool(const Loop&)>;
 
 // pointwise_binary.cpp
-extern ScaledTable add;        // a + alpha * b
+extern ScaledTable add;  // a + alpha * b
 extern BinaryTable mul;
-extern BinaryTable div;        // floats only
-extern BinaryTable maximum;    // NaN where either is
+extern BinaryTable div;      // floats only
+extern BinaryTable maximum;  // NaN where either is
 extern BinaryTable minimum;
 extern BinaryTable bitwise_and;  // integers and bool
 extern BinaryTable bitwise_or;
@@ -40,18 +40,18 @@ extern ScaledTable clamp_min_scalar;
 extern ScaledTable clamp_max_scalar;
 
 // copy.cpp
-extern UnaryTable copy;        // out_dtype(a), for every pair of dtypes
-extern ScaledTable fill;       // no inputs
+extern UnaryTable copy;   // out_dtype(a), for every pair of dtypes
+extern ScaledTable fill;  // no inputs
 
 // pointwise_unary.cpp
-extern UnaryTable abs;         // numbers, bool
+extern UnaryTable abs;  // numbers, bool
 extern UnaryTable neg;
 extern UnaryTable sign;
 extern UnaryTable relu;
 extern UnaryTable bitwise_not;  // integers and bool
 extern UnaryTable floor;        // floats only, as the rest
 extern UnaryTable ceil;
-extern UnaryTable round;        // halves to even
+extern UnaryTable round;  // halves to even
 extern UnaryTable trunc;
 extern UnaryTable reciprocal;
 extern ScaledTable round_decimals;
@@ -77,11 +77,11 @@ extern UnaryTable gelu_tanh;
 
 // activation.cpp: floats only. The backward kernels take the gradient first.
 extern ScaledTable leaky_relu;
-extern TwoScalarTable threshold;             // a > threshold ? a : value (all numbers)
-extern UnaryTable tanh_backward;             // g (1 - y^2), y the result
-extern UnaryTable sigmoid_backward;          // g y (1 - y)
-extern ScaledTable threshold_backward;       // b > threshold ? g : 0 (all numbers)
-extern ScaledTable leaky_relu_backward;      // b > 0 ? g : slope g
+extern TwoScalarTable threshold;         // a > threshold ? a : value (all numbers)
+extern UnaryTable tanh_backward;         // g (1 - y^2), y the result
+extern UnaryTable sigmoid_backward;      // g y (1 - y)
+extern ScaledTable threshold_backward;   // b > threshold ? g : 0 (all numbers)
+extern ScaledTable leaky_relu_backward;  // b > 0 ? g : slope g
 extern UnaryTable silu_backward;
 extern UnaryTable gelu_erf_backward;
 extern UnaryTable gelu_tanh_backward;

@@ -33,10 +33,10 @@ extern ReductionTable prod;
 // reduction_extreme.cpp
 extern ReductionTable amax;  // NaN wins; every dtype gives its own
 extern ReductionTable amin;
-extern ReductionTable any;   // bool results
+extern ReductionTable any;  // bool results
 extern ReductionTable all;
-/// One reduced dimension at most. Writes the first place of each value in `out` (of the dtype of the input, made by amax or
-/// amin from the same Reduction) to `indices`, laid out like it.
+/// One reduced dimension at most. Writes the first place of each value in `out` (of the dtype of the input, made by
+/// amax or amin from the same Reduction) to `indices`, laid out like it.
 extern KernelTable<void(const Reduction&, int64_t* indices)> index_of;
 
 // reduction_norm.cpp: floats only

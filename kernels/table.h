@@ -8,13 +8,24 @@
 namespace gradus::inline v0::kernels {
 
 enum class Backend : uint8_t {
-  CPU, CUDA, Meta, QuantizedCPU, QuantizedCUDA, SparseCPU, SparseCUDA, PrivateUse1, PrivateUse2, PrivateUse3, Count
+  CPU,
+  CUDA,
+  Meta,
+  QuantizedCPU,
+  QuantizedCUDA,
+  SparseCPU,
+  SparseCUDA,
+  PrivateUse1,
+  PrivateUse2,
+  PrivateUse3,
+  Count
 };
 
 constexpr Backend backend_of(DeviceType type) {
-  return type == DeviceType::CPU ? Backend::CPU
+  return type == DeviceType::CPU    ? Backend::CPU
          : type == DeviceType::CUDA ? Backend::CUDA
-         : type == DeviceType::Meta ? Backend::Meta : Backend::PrivateUse1;
+         : type == DeviceType::Meta ? Backend::Meta
+                                    : Backend::PrivateUse1;
 }
 
 /// Throws NotImplementedError that names kernel, backend and what to do.
@@ -46,15 +57,15 @@ class KernelTable<R(Args...)> {
       : name_(name), slots_{cpu, nullptr, &detail::MetaKernel<R(Args...)>::call} {}
 
   R operator()(DeviceType device, Args... args) const { return get(backend_of(device))(static_cast<Args>(args)...); }
-  R operator()(Device device, Args... args) const {
-    return get(backend_of(device.type()))(static_cast<Args>(args)...);
-  }
+  R operator()(Device device, Args... args) const { return get(backend_of(device.type()))(static_cast<Args>(args)...); }
   Function* get(Backend backend) const {
     Function* f = slots_[static_cast<int>(backend)].load(std::memory_order_relaxed);
     if (f == nullptr) no_kernel(name_, backend);
     return f;
   }
-  bool has(Backend backend) const { return slots_[static_cast<int>(backend)].load(std::memory_order_relaxed) != nullptr; }
+  bool has(Backend backend) const {
+    return slots_[static_cast<int>(backend)].load(std::memory_order_relaxed) != nullptr;
+  }
   void set(Backend backend, Function* f) { slots_[static_cast<int>(backend)].store(f, std::memory_order_release); }
   const char* name() const { return name_; }
 

@@ -15,7 +15,9 @@ struct View {
   int ndim;
   ScalarType dtype;
   template <class T>
-  T* as() const { return static_cast<T*>(data); }
+  T* as() const {
+    return static_cast<T*>(data);
+  }
 };
 
 struct ConstView {
@@ -29,7 +31,9 @@ struct ConstView {
       : data(d), sizes(s), strides(t), ndim(n), dtype(type) {}
   ConstView(const View& v) : ConstView(v.data, v.sizes, v.strides, v.ndim, v.dtype) {}  // NOLINT
   template <class T>
-  const T* as() const { return static_cast<const T*>(data); }
+  const T* as() const {
+    return static_cast<const T*>(data);
+  }
 };
 
 }  // namespace gradus::inline v0::kernels

@@ -9,7 +9,8 @@ namespace gradus::inline v0::kernels {
 [[noreturn]] void unsupported_dtype(ScalarType t);
 
 #define GRADUS_VISIT(name, T) \
-  case ScalarType::name: return f.template operator()<T>()
+  case ScalarType::name:      \
+    return f.template operator()<T>()
 
 /// The four floating types.
 template <class F>
@@ -19,7 +20,8 @@ decltype(auto) visit_floating(ScalarType t, F&& f) {
     GRADUS_VISIT(Double, double);
     GRADUS_VISIT(Half, Half);
     GRADUS_VISIT(BFloat16, BFloat16);
-    default: unsupported_dtype(t);
+    default:
+      unsupported_dtype(t);
   }
 }
 
@@ -32,7 +34,8 @@ decltype(auto) visit_integral(ScalarType t, F&& f) {
     GRADUS_VISIT(Short, int16_t);
     GRADUS_VISIT(Int, int32_t);
     GRADUS_VISIT(Long, int64_t);
-    default: unsupported_dtype(t);
+    default:
+      unsupported_dtype(t);
   }
 }
 
@@ -49,7 +52,8 @@ decltype(auto) visit_numbers(ScalarType t, F&& f) {
     GRADUS_VISIT(Short, int16_t);
     GRADUS_VISIT(Int, int32_t);
     GRADUS_VISIT(Long, int64_t);
-    default: unsupported_dtype(t);
+    default:
+      unsupported_dtype(t);
   }
 }
 
@@ -67,11 +71,16 @@ struct Bytes16 {
 template <class F>
 decltype(auto) visit_width(size_t bytes, F&& f) {
   switch (bytes) {
-    case 1: return f.template operator()<uint8_t>();
-    case 2: return f.template operator()<uint16_t>();
-    case 4: return f.template operator()<uint32_t>();
-    case 8: return f.template operator()<uint64_t>();
-    default: return f.template operator()<Bytes16>();
+    case 1:
+      return f.template operator()<uint8_t>();
+    case 2:
+      return f.template operator()<uint16_t>();
+    case 4:
+      return f.template operator()<uint32_t>();
+    case 8:
+      return f.template operator()<uint64_t>();
+    default:
+      return f.template operator()<Bytes16>();
   }
 }
 #undef GRADUS_VISIT

@@ -90,9 +90,8 @@ void scaled_slope(const Loop& l, F slope) {
       &slope, 10);
 }
 void silu_backward_kernel(const Loop& l) {
-  visit_floating(l.dtype, [&]<class T>() {
-    scaled_slope<T>(l, [](auto d, auto x) HWY_ATTR { return math::silu_grad(d, x); });
-  });
+  visit_floating(l.dtype,
+                 [&]<class T>() { scaled_slope<T>(l, [](auto d, auto x) HWY_ATTR { return math::silu_grad(d, x); }); });
 }
 void gelu_erf_backward_kernel(const Loop& l) {
   visit_floating(l.dtype, [&]<class T>() {

@@ -14,12 +14,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace gradus::inline v0::kernels::HWY_NAMESPACE {
 
-#define GRADUS_COMPARISON_KERNEL(name, expression)                           \
-  void name##_kernel(const Loop& l) {                                        \
-    visit_all(l.dtype, [&]<class T>() {                                      \
-      using C = Compute<T>;                                                  \
-      binary<bool, T, T>(l, [](C a, C b) -> bool { return expression; });    \
-    });                                                                      \
+#define GRADUS_COMPARISON_KERNEL(name, expression)                        \
+  void name##_kernel(const Loop& l) {                                     \
+    visit_all(l.dtype, [&]<class T>() {                                   \
+      using C = Compute<T>;                                               \
+      binary<bool, T, T>(l, [](C a, C b) -> bool { return expression; }); \
+    });                                                                   \
   }
 GRADUS_COMPARISON_KERNEL(eq, a == b)
 GRADUS_COMPARISON_KERNEL(ne, a != b)
@@ -37,8 +37,12 @@ Loop exchanged(const Loop& l) {
   for (int d = 0; d < l.ndim; ++d) std::swap(r.strides[1][d], r.strides[2][d]);
   return r;
 }
-void gt_kernel(const Loop& l) { lt_kernel(exchanged(l)); }
-void ge_kernel(const Loop& l) { le_kernel(exchanged(l)); }
+void gt_kernel(const Loop& l) {
+  lt_kernel(exchanged(l));
+}
+void ge_kernel(const Loop& l) {
+  le_kernel(exchanged(l));
+}
 
 void logical_not_kernel(const Loop& l) {
   visit_all(l.dtype, [&]<class T>() {

@@ -15,24 +15,39 @@ template <class F>
 void visit_stored(ScalarType t, F&& f) {
   switch (t) {
 #define GRADUS_VISIT(name, T) \
-  case ScalarType::name: return f.template operator()<T>();
-    GRADUS_VISIT(Byte, uint8_t) GRADUS_VISIT(Char, int8_t) GRADUS_VISIT(Short, int16_t) GRADUS_VISIT(Int, int32_t)
-    GRADUS_VISIT(Long, int64_t) GRADUS_VISIT(UInt16, uint16_t) GRADUS_VISIT(UInt32, uint32_t) GRADUS_VISIT(UInt64, uint64_t)
-    GRADUS_VISIT(Half, Half) GRADUS_VISIT(BFloat16, BFloat16) GRADUS_VISIT(Float, float) GRADUS_VISIT(Double, double)
-    GRADUS_VISIT(Bool, bool) GRADUS_VISIT(ComplexFloat, complex<float>) GRADUS_VISIT(ComplexDouble, complex<double>)
-    GRADUS_VISIT(Float8_e4m3fn, Float8_e4m3fn) GRADUS_VISIT(Float8_e5m2, Float8_e5m2)
+  case ScalarType::name:      \
+    return f.template operator()<T>();
+    GRADUS_VISIT(Byte, uint8_t)
+    GRADUS_VISIT(Char, int8_t)
+    GRADUS_VISIT(Short, int16_t)
+    GRADUS_VISIT(Int, int32_t)
+    GRADUS_VISIT(Long, int64_t)
+    GRADUS_VISIT(UInt16, uint16_t)
+    GRADUS_VISIT(UInt32, uint32_t)
+    GRADUS_VISIT(UInt64, uint64_t)
+    GRADUS_VISIT(Half, Half)
+    GRADUS_VISIT(BFloat16, BFloat16)
+    GRADUS_VISIT(Float, float)
+    GRADUS_VISIT(Double, double)
+    GRADUS_VISIT(Bool, bool)
+    GRADUS_VISIT(ComplexFloat, complex<float>)
+    GRADUS_VISIT(ComplexDouble, complex<double>)
+    GRADUS_VISIT(Float8_e4m3fn, Float8_e4m3fn)
+    GRADUS_VISIT(Float8_e5m2, Float8_e5m2)
 #undef GRADUS_VISIT
-    default: unsupported_dtype(t);
+    default:
+      unsupported_dtype(t);
   }
 }
 
 template <class T>
-constexpr bool is_small_float = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16> || std::is_same_v<T, Float8_e4m3fn> ||
-                                std::is_same_v<T, Float8_e5m2>;
+constexpr bool is_small_float = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16> ||
+                                std::is_same_v<T, Float8_e4m3fn> || std::is_same_v<T, Float8_e5m2>;
 template <class T>
 constexpr bool is_complex_v = std::is_same_v<T, complex<float>> || std::is_same_v<T, complex<double>>;
 
-// Float to integer as the hardware truncates, made defined: out of range and NaN give the type's bits of a 64-bit result.
+// Float to integer as the hardware truncates, made defined: out of range and NaN give the type's bits of a 64-bit
+// result.
 template <class To>
 To integer_from(double v) {
   if constexpr (std::is_same_v<To, uint64_t>) {
@@ -89,23 +104,26 @@ void cast_row(void*, char* const* p, const int64_t* s, int64_t n) {
     for (int64_t i = 0; i < n; ++i) to[i] = convert<To>(from[i]);
     return;
   }
-  for (int64_t i = 0; i < n; ++i) *reinterpret_cast<To*>(p[0] + i * s[0]) = convert<To>(*reinterpret_cast<const From*>(p[1] + i * s[1]));
+  for (int64_t i = 0; i < n; ++i)
+    *reinterpret_cast<To*>(p[0] + i * s[0]) = convert<To>(*reinterpret_cast<const From*>(p[1] + i * s[1]));
 }
 
 // A matrix, or a batch of them, whose rows lie dense on one side and whose columns do on the other.
 bool copy_as_transposes(const Loop& l) {
   const auto item = static_cast<int64_t>(element_size(l.dtype));
-  if (l.ndim < 2 || l.ndim > 3 || l.numel < 4096 || (item != 2 && item != 4 && item != 8) || l.strides[0][0] != item) return false;
+  if (l.ndim < 2 || l.ndim > 3 || l.numel < 4096 || (item != 2 && item != 4 && item != 8) || l.strides[0][0] != item)
+    return false;
   int across = 1;
   while (across < l.ndim && l.strides[1][across] != item) ++across;
   if (across == l.ndim || l.sizes[0] < 4 || l.sizes[across] < 4) return false;
   const int batch = l.ndim == 3 ? 3 - across : 0;
   const int64_t from_row = l.strides[1][0], to_row = l.strides[0][across];
-  const int64_t batches = batch ? l.sizes[batch] : 1, from_batch = batch ? l.strides[1][batch] : 0, to_batch = batch ? l.strides[0][batch] : 0;
+  const int64_t batches = batch ? l.sizes[batch] : 1, from_batch = batch ? l.strides[1][batch] : 0,
+                to_batch = batch ? l.strides[0][batch] : 0;
   if (from_row < l.sizes[across] * item || to_row < l.sizes[0] * item) return false;
   if (from_row % item || to_row % item || from_batch % item || to_batch % item) return false;
-  transpose_batch(static_cast<size_t>(item), batches, l.sizes[0], l.sizes[across], l.data[1], from_batch / item, from_row / item, l.data[0],
-                  to_batch / item, to_row / item);
+  transpose_batch(static_cast<size_t>(item), batches, l.sizes[0], l.sizes[across], l.data[1], from_batch / item,
+                  from_row / item, l.data[0], to_batch / item, to_row / item);
   return true;
 }
 

@@ -1,8 +1,10 @@
 // Elementwise loops for one SIMD target. A kernel is a functor on plain values, which the compiler vectorises:
 //
-//     void mul(const Loop& l) { visit_all(l.dtype, [&]<class T>() { binary<T, T, T>(l, [](auto a, auto b) { return a * b; }); }); }
+//     void mul(const Loop& l) { visit_all(l.dtype, [&]<class T>() { binary<T, T, T>(l, [](auto a, auto b) { return a *
+//     b; }); }); }
 //
-// or, for functions that the compiler cannot vectorise, a functor on vectors (unary_vector). 16-bit floats are computed in float.
+// or, for functions that the compiler cannot vectorise, a functor on vectors (unary_vector). 16-bit floats are computed
+// in float.
 #if defined(GRADUS_KERNELS_CPU_ELEMENTWISE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRADUS_KERNELS_CPU_ELEMENTWISE_INL_H_
 #undef GRADUS_KERNELS_CPU_ELEMENTWISE_INL_H_
@@ -85,7 +87,8 @@ void binary(const Loop& l, F f, int cost = 1) {
         // The output may be one of the inputs, element for element: no iteration depends on another.
         if (s[0] == sizeof(Out) && s[1] == sizeof(A) && s[2] == sizeof(B)) {
 #pragma GCC ivdep
-          for (int64_t i = 0; i < n; ++i) to[i] = static_cast<Out>(f(static_cast<Compute<A>>(left[i]), static_cast<Compute<B>>(right[i])));
+          for (int64_t i = 0; i < n; ++i)
+            to[i] = static_cast<Out>(f(static_cast<Compute<A>>(left[i]), static_cast<Compute<B>>(right[i])));
         } else if (s[0] == sizeof(Out) && s[1] == sizeof(A) && s[2] == 0) {
           const auto y = static_cast<Compute<B>>(*right);
 #pragma GCC ivdep
@@ -114,11 +117,13 @@ void ternary(const Loop& l, F f, int cost = 1) {
           auto* z = reinterpret_cast<const C*>(p[3]);
 #pragma GCC ivdep
           for (int64_t i = 0; i < n; ++i) {
-            to[i] = static_cast<Out>(f(static_cast<Compute<A>>(x[i]), static_cast<Compute<B>>(y[i]), static_cast<Compute<C>>(z[i])));
+            to[i] = static_cast<Out>(
+                f(static_cast<Compute<A>>(x[i]), static_cast<Compute<B>>(y[i]), static_cast<Compute<C>>(z[i])));
           }
         } else {
           for (int64_t i = 0; i < n; ++i) {
-            store<Out>(p[0] + i * s[0], f(load<A>(p[1] + i * s[1]), load<B>(p[2] + i * s[2]), load<C>(p[3] + i * s[3])));
+            store<Out>(p[0] + i * s[0],
+                       f(load<A>(p[1] + i * s[1]), load<B>(p[2] + i * s[2]), load<C>(p[3] + i * s[3])));
           }
         }
       },

@@ -61,9 +61,12 @@ void for_rows(const Loop& l, Row row, void* context, int cost) {
   }
   const int64_t rows = l.numel / l.sizes[0];
   const int64_t per_row = std::max<int64_t>(1, l.sizes[0] * cost);
-  parallel_for(0, rows, std::max<int64_t>(1, kGrain / per_row), [&](int64_t b, int64_t e) { run_rows(l, row, context, b, e); });
+  parallel_for(0, rows, std::max<int64_t>(1, kGrain / per_row),
+               [&](int64_t b, int64_t e) { run_rows(l, row, context, b, e); });
 }
 
-void unsupported_dtype(ScalarType t) { throw TypeError(str("no kernel of this operator computes on ", t)); }
+void unsupported_dtype(ScalarType t) {
+  throw TypeError(str("no kernel of this operator computes on ", t));
+}
 
 }  // namespace gradus::inline v0::kernels

@@ -21,10 +21,12 @@ void arange_kernel(void* to, int64_t n, ScalarType dtype, const Scalar& start, c
     parallel_for(0, n, kGrain, [&](int64_t b, int64_t e) {
       if constexpr (is_integer<T>) {
         const auto from = static_cast<uint64_t>(start.as_int()), by = static_cast<uint64_t>(step.as_int());
-        for (int64_t i = b; i < e; ++i) out[i] = static_cast<T>(static_cast<int64_t>(from + by * static_cast<uint64_t>(i)));
+        for (int64_t i = b; i < e; ++i)
+          out[i] = static_cast<T>(static_cast<int64_t>(from + by * static_cast<uint64_t>(i)));
       } else {
         const double from = start.as_double(), by = step.as_double();
-        for (int64_t i = b; i < e; ++i) out[i] = static_cast<T>(static_cast<Compute<T>>(from + by * static_cast<double>(i)));
+        for (int64_t i = b; i < e; ++i)
+          out[i] = static_cast<T>(static_cast<Compute<T>>(from + by * static_cast<double>(i)));
       }
     });
   });
@@ -46,7 +48,9 @@ void linspace_kernel(void* to, int64_t n, ScalarType dtype, const Scalar& start,
     const int64_t half = n / 2;
     parallel_for(0, n, kGrain, [&](int64_t b, int64_t e) {
       for (int64_t i = b; i < e; ++i) {
-        const Step v = n == 1 ? from : i < half ? from + by * static_cast<Step>(i) : last - by * static_cast<Step>(n - i - 1);
+        const Step v = n == 1     ? from
+                       : i < half ? from + by * static_cast<Step>(i)
+                                  : last - by * static_cast<Step>(n - i - 1);
         out[i] = static_cast<T>(v);
       }
     });
@@ -56,6 +60,7 @@ void linspace_kernel(void* to, int64_t n, ScalarType dtype, const Scalar& start,
 }  // namespace
 
 constinit KernelTable<void(void*, int64_t, ScalarType, const Scalar&, const Scalar&)> arange{"arange", &arange_kernel};
-constinit KernelTable<void(void*, int64_t, ScalarType, const Scalar&, const Scalar&)> linspace{"linspace", &linspace_kernel};
+constinit KernelTable<void(void*, int64_t, ScalarType, const Scalar&, const Scalar&)> linspace{"linspace",
+                                                                                               &linspace_kernel};
 
 }  // namespace gradus::inline v0::kernels

@@ -75,7 +75,8 @@ void for_block(const IndexPlan& p, char* a, char* b, const Row& row) {
   }
 }
 
-void move_to(int64_t index, int n, const int64_t* size, const int64_t* stride, const int64_t* values_stride, int64_t& a, int64_t& b) {
+void move_to(int64_t index, int n, const int64_t* size, const int64_t* stride, const int64_t* values_stride, int64_t& a,
+             int64_t& b) {
   a = b = 0;
   for (int d = n; d-- > 0;) {
     a += index % size[d] * stride[d];
@@ -99,12 +100,14 @@ void walk(IndexPlan p, const int64_t* offsets, bool ordered, const Row& row) {
       row.elements(p.indexed + a, p.values + b, offsets, begin, end, p.values_position_stride);
       return;
     }
-    for (int64_t i = begin; i < end; ++i) for_block(p, p.indexed + a + offsets[i], p.values + b + i * p.values_position_stride, row);
+    for (int64_t i = begin; i < end; ++i)
+      for_block(p, p.indexed + a + offsets[i], p.values + b + i * p.values_position_stride, row);
   };
   if (ordered) {
-    parallel_for(0, outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, block * p.positions)), [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) run(o, 0, p.positions);
-    });
+    parallel_for(0, outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, block * p.positions)),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t o = begin; o < end; ++o) run(o, 0, p.positions);
+                 });
     return;
   }
   parallel_for(0, outer * p.positions, std::max<int64_t>(1, kGrain / block), [&](int64_t begin, int64_t end) {
@@ -141,9 +144,8 @@ Rows<T, F> rows_of(F f) {
 BadPosition get_kernel(const IndexPlan& p) {
   ScratchArray<int64_t> offsets(static_cast<size_t>(p.positions));
   if (BadPosition bad = find_offsets(p, offsets.data()); bad.bad.found()) return bad;
-  visit_width(element_size(p.dtype), [&]<class T>() {
-    walk(p, offsets.data(), false, rows_of<T>([](const T& from, T& to) { to = from; }));
-  });
+  visit_width(element_size(p.dtype),
+              [&]<class T>() { walk(p, offsets.data(), false, rows_of<T>([](const T& from, T& to) { to = from; })); });
   return {};
 }
 
@@ -183,9 +185,8 @@ BadPosition put_kernel(const IndexPlan& p, bool accumulate) {
   ScratchArray<int64_t> offsets(static_cast<size_t>(p.positions));
   if (BadPosition bad = find_offsets(p, offsets.data()); bad.bad.found()) return bad;
   if (!accumulate) {
-    visit_width(element_size(p.dtype), [&]<class T>() {
-      walk(p, offsets.data(), true, rows_of<T>([](T& to, const T& from) { to = from; }));
-    });
+    visit_width(element_size(p.dtype),
+                [&]<class T>() { walk(p, offsets.data(), true, rows_of<T>([](T& to, const T& from) { to = from; })); });
     return {};
   }
   visit_summed(p.dtype, [&]<class T>() {
@@ -198,7 +199,8 @@ BadPosition put_kernel(const IndexPlan& p, bool accumulate) {
 
 // line(row number, offsets of `count` views in elements) for every line along `dim` of `sizes`.
 template <int count, class Line>
-void for_lines(const int64_t* sizes, int ndim, int dim, const int64_t* const (&strides)[count], int64_t length, const Line& line) {
+void for_lines(const int64_t* sizes, int ndim, int dim, const int64_t* const (&strides)[count], int64_t length,
+               const Line& line) {
   int64_t lines = 1;
   for (int d = 0; d < ndim; ++d) {
     if (d != dim) lines *= sizes[d];
@@ -269,7 +271,8 @@ BadIndex check_lines(const ConstView& index, int dim, int64_t size) {
 BadIndex gather_kernel(View out, ConstView self, ConstView index, int dim) {
   if (BadIndex bad = check_lines(index, dim, self.ndim ? self.sizes[dim] : 1); bad.found()) return bad;
   const int64_t n = index.ndim ? index.sizes[dim] : 1;
-  const int64_t so = out.ndim ? out.strides[dim] : 1, ss = self.ndim ? self.strides[dim] : 1, si = index.ndim ? index.strides[dim] : 1;
+  const int64_t so = out.ndim ? out.strides[dim] : 1, ss = self.ndim ? self.strides[dim] : 1,
+                si = index.ndim ? index.strides[dim] : 1;
   const int64_t* const strides[] = {out.strides, self.strides, index.strides};
   visit_width(element_size(self.dtype), [&]<class T>() {
     for_lines<3>(index.sizes, index.ndim, dim, strides, n, [&](int64_t, const int64_t(&at)[3]) {
@@ -286,7 +289,8 @@ BadIndex gather_kernel(View out, ConstView self, ConstView index, int dim) {
 template <class T, class F>
 void scatter_lines(const View& self, const ConstView& index, const ConstView& src, int dim, F f) {
   const int64_t n = index.ndim ? index.sizes[dim] : 1;
-  const int64_t ss = self.ndim ? self.strides[dim] : 1, sv = src.ndim ? src.strides[dim] : 0, si = index.ndim ? index.strides[dim] : 1;
+  const int64_t ss = self.ndim ? self.strides[dim] : 1, sv = src.ndim ? src.strides[dim] : 0,
+                si = index.ndim ? index.strides[dim] : 1;
   const int64_t* const strides[] = {self.strides, src.strides, index.strides};
   for_lines<3>(index.sizes, index.ndim, dim, strides, n, [&](int64_t, const int64_t(&at)[3]) {
     T* to = self.as<T>() + at[0];
@@ -301,13 +305,16 @@ BadIndex scatter_kernel(View self, ConstView index, ConstView src, int dim, Scat
   if (BadIndex bad = check_lines(index, dim, self.ndim ? self.sizes[dim] : 1); bad.found()) return bad;
   switch (how) {
     case Scatter::kAssign:
-      visit_width(element_size(self.dtype), [&]<class T>() { scatter_lines<T>(self, index, src, dim, [](T& to, T v) { to = v; }); });
+      visit_width(element_size(self.dtype),
+                  [&]<class T>() { scatter_lines<T>(self, index, src, dim, [](T& to, T v) { to = v; }); });
       break;
     case Scatter::kAdd:
-      visit_summed(self.dtype, [&]<class T>() { scatter_lines<T>(self, index, src, dim, [](T& to, T v) { add_to(to, v); }); });
+      visit_summed(self.dtype,
+                   [&]<class T>() { scatter_lines<T>(self, index, src, dim, [](T& to, T v) { add_to(to, v); }); });
       break;
     case Scatter::kMultiply:
-      visit_summed(self.dtype, [&]<class T>() { scatter_lines<T>(self, index, src, dim, [](T& to, T v) { multiply_by(to, v); }); });
+      visit_summed(self.dtype,
+                   [&]<class T>() { scatter_lines<T>(self, index, src, dim, [](T& to, T v) { multiply_by(to, v); }); });
       break;
   }
   return {};

@@ -21,12 +21,15 @@ void adam_range(const AdamTensor& t, const AdamStep& s, int64_t begin, int64_t e
   const double correction1 = 1 - std::pow(s.beta1, static_cast<double>(t.step));
   const double correction2 = 1 - std::pow(s.beta2, static_cast<double>(t.step));
   const auto step_size = static_cast<C>(s.lr / correction1), inv_root = static_cast<C>(1 / std::sqrt(correction2));
-  const auto one_minus_beta1 = static_cast<C>(1 - s.beta1), beta2 = static_cast<C>(s.beta2), one_minus_beta2 = static_cast<C>(1 - s.beta2);
+  const auto one_minus_beta1 = static_cast<C>(1 - s.beta1), beta2 = static_cast<C>(s.beta2),
+             one_minus_beta2 = static_cast<C>(1 - s.beta2);
   const auto eps = static_cast<C>(s.eps), sign = static_cast<C>(s.maximize ? -1 : 1);
-  const auto decay = static_cast<C>(s.decoupled ? 0 : s.weight_decay), keep = static_cast<C>(s.decoupled ? 1 - s.lr * s.weight_decay : 1);
+  const auto decay = static_cast<C>(s.decoupled ? 0 : s.weight_decay),
+             keep = static_cast<C>(s.decoupled ? 1 - s.lr * s.weight_decay : 1);
   auto* param = static_cast<T*>(t.param);
   auto* grad = static_cast<const T*>(t.grad);
-  auto *m = static_cast<T*>(t.exp_avg), *v = static_cast<T*>(t.exp_avg_sq), *highest = static_cast<T*>(t.max_exp_avg_sq);
+  auto *m = static_cast<T*>(t.exp_avg), *v = static_cast<T*>(t.exp_avg_sq),
+       *highest = static_cast<T*>(t.max_exp_avg_sq);
 #pragma GCC ivdep
   for (int64_t i = begin; i < end; ++i) {
     const C p = static_cast<C>(param[i]) * keep;
@@ -111,8 +114,14 @@ namespace gradus::inline v0::kernels {
 HWY_EXPORT(adam_kernel);
 HWY_EXPORT(sgd_kernel);
 constinit KernelTable<void(const AdamTensor*, int64_t, const AdamStep&)> adam_step{
-    "adam_step", [](const AdamTensor* t, int64_t n, const AdamStep& s) { HWY_DYNAMIC_DISPATCH(adam_kernel)(t, n, s); }};
+    "adam_step", [](const AdamTensor* t, int64_t n, const AdamStep& s) {
+      HWY_DYNAMIC_DISPATCH(adam_kernel)
+      (t, n, s);
+    }};
 constinit KernelTable<void(const SgdTensor*, int64_t, const SgdStep&)> sgd_step{
-    "sgd_step", [](const SgdTensor* t, int64_t n, const SgdStep& s) { HWY_DYNAMIC_DISPATCH(sgd_kernel)(t, n, s); }};
+    "sgd_step", [](const SgdTensor* t, int64_t n, const SgdStep& s) {
+      HWY_DYNAMIC_DISPATCH(sgd_kernel)
+      (t, n, s);
+    }};
 }  // namespace gradus::inline v0::kernels
 #endif

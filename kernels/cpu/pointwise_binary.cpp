@@ -113,7 +113,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace gradus::inline v0::kernels {
 HWY_EXPORT(add_kernel);
-constinit ScaledTable add{"add", [](const Loop& l, const Scalar& alpha) { HWY_DYNAMIC_DISPATCH(add_kernel)(l, alpha); }};
+constinit ScaledTable add{"add", [](const Loop& l, const Scalar& alpha) {
+                            HWY_DYNAMIC_DISPATCH(add_kernel)(l, alpha);
+                          }};
 
 #define GRADUS_EXPORT_BINARY(name) \
   HWY_EXPORT(name##_kernel);       \

@@ -19,7 +19,8 @@ bool divide(const Loop& l, Float f, Int g, MinusOne by_minus_one) {
   if (is_floating_point(l.dtype)) {
     visit_floating(l.dtype, [&]<class T>() {
       using C = Compute<T>;
-      binary<T, T, T>(l, [f](C a, C b) { return f(a, b); }, 8);
+      binary<T, T, T>(
+          l, [f](C a, C b) { return f(a, b); }, 8);
     });
     return true;
   }
@@ -65,8 +66,8 @@ bool div_floor_kernel(const Loop& l) {
 }
 bool div_trunc_kernel(const Loop& l) {
   return divide(
-      l, [](auto a, auto b) { return std::trunc(a / b); }, [](auto a, auto b) { return static_cast<decltype(a)>(a / b); },
-      [](auto a) { return negative(a); });
+      l, [](auto a, auto b) { return std::trunc(a / b); },
+      [](auto a, auto b) { return static_cast<decltype(a)>(a / b); }, [](auto a) { return negative(a); });
 }
 bool remainder_kernel(const Loop& l) {
   return divide(

@@ -13,11 +13,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace gradus::inline v0::kernels::HWY_NAMESPACE {
 
-#define GRADUS_VECTOR_KERNEL(name, cost, expression)                                                 \
-  void name##_kernel(const Loop& l) {                                                                \
-    visit_floating(l.dtype, [&]<class T>() {                                                         \
-      unary_vector<T>(l, [](auto d, auto x) HWY_ATTR { return expression; }, cost);                  \
-    });                                                                                              \
+#define GRADUS_VECTOR_KERNEL(name, cost, expression)                    \
+  void name##_kernel(const Loop& l) {                                   \
+    visit_floating(l.dtype, [&]<class T>() {                            \
+      unary_vector<T>(                                                  \
+          l, [](auto d, auto x) HWY_ATTR { return expression; }, cost); \
+    });                                                                 \
   }
 GRADUS_VECTOR_KERNEL(exp, 4, math::exp(d, x))
 GRADUS_VECTOR_KERNEL(expm1, 4, math::expm1(d, x))
@@ -38,7 +39,10 @@ GRADUS_VECTOR_KERNEL(gelu_tanh, 8, math::gelu_tanh(d, x))
 #undef GRADUS_VECTOR_KERNEL
 
 void tan_kernel(const Loop& l) {
-  visit_floating(l.dtype, [&]<class T>() { unary<T, T>(l, [](Compute<T> x) { return std::tan(x); }, 32); });
+  visit_floating(l.dtype, [&]<class T>() {
+    unary<T, T>(
+        l, [](Compute<T> x) { return std::tan(x); }, 32);
+  });
 }
 
 }  // namespace gradus::inline v0::kernels::HWY_NAMESPACE

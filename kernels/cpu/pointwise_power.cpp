@@ -29,12 +29,14 @@ T integer_power(T base, T exponent) {
 void pow_kernel(const Loop& l) {
   if (!is_floating_point(l.dtype)) {
     return visit_integral(l.dtype, [&]<class T>() {
-      binary<T, T, T>(l, [](T a, T b) { return integer_power(a, b); }, 8);
+      binary<T, T, T>(
+          l, [](T a, T b) { return integer_power(a, b); }, 8);
     });
   }
   visit_floating(l.dtype, [&]<class T>() {
     using C = Compute<T>;
-    binary<T, T, T>(l, [](C a, C b) { return std::pow(a, b); }, 16);
+    binary<T, T, T>(
+        l, [](C a, C b) { return std::pow(a, b); }, 16);
   });
 }
 
@@ -45,23 +47,31 @@ void float_power(const Loop& l, double exponent) {
   if (exponent == 3) return unary<T, T>(l, [](C a) { return a * a * a; });
   if (exponent == 4) return unary<T, T>(l, [](C a) { return (a * a) * (a * a); });
   if (exponent == 1) return unary<T, T>(l, [](C a) { return a; });
-  if (exponent == -1) return unary<T, T>(l, [](C a) { return 1 / a; }, 2);
-  if (exponent == -2) return unary<T, T>(l, [](C a) { return 1 / (a * a); }, 2);
+  if (exponent == -1)
+    return unary<T, T>(
+        l, [](C a) { return 1 / a; }, 2);
+  if (exponent == -2)
+    return unary<T, T>(
+        l, [](C a) { return 1 / (a * a); }, 2);
   if (exponent == 0.5) {
-    return unary_vector<T>(l, [](auto d, auto x) HWY_ATTR { return (void)d, hn::Sqrt(x); }, 2);
+    return unary_vector<T>(
+        l, [](auto d, auto x) HWY_ATTR { return (void)d, hn::Sqrt(x); }, 2);
   }
   if (exponent == -0.5) {
-    return unary_vector<T>(l, [](auto d, auto x) HWY_ATTR { return hn::Div(hn::Set(d, hn::TFromD<decltype(d)>(1)), hn::Sqrt(x)); }, 3);
+    return unary_vector<T>(
+        l, [](auto d, auto x) HWY_ATTR { return hn::Div(hn::Set(d, hn::TFromD<decltype(d)>(1)), hn::Sqrt(x)); }, 3);
   }
   const C e = static_cast<C>(exponent);
-  unary<T, T>(l, [e](C a) { return std::pow(a, e); }, 16);
+  unary<T, T>(
+      l, [e](C a) { return std::pow(a, e); }, 16);
 }
 
 void pow_scalar_kernel(const Loop& l, const Scalar& exponent) {
   if (!is_floating_point(l.dtype)) {
     return visit_integral(l.dtype, [&]<class T>() {
       const T e = static_cast<T>(exponent.as_int());
-      unary<T, T>(l, [e](T a) { return integer_power(a, e); }, 8);
+      unary<T, T>(
+          l, [e](T a) { return integer_power(a, e); }, 8);
     });
   }
   visit_floating(l.dtype, [&]<class T>() { float_power<T>(l, exponent.as_double()); });
@@ -75,7 +85,8 @@ namespace gradus::inline v0::kernels {
 HWY_EXPORT(pow_kernel);
 HWY_EXPORT(pow_scalar_kernel);
 constinit BinaryTable pow{"pow", [](const Loop& l) { HWY_DYNAMIC_DISPATCH(pow_kernel)(l); }};
-constinit ScaledTable pow_scalar{
-    "pow", [](const Loop& l, const Scalar& exponent) { HWY_DYNAMIC_DISPATCH(pow_scalar_kernel)(l, exponent); }};
+constinit ScaledTable pow_scalar{"pow", [](const Loop& l, const Scalar& exponent) {
+                                   HWY_DYNAMIC_DISPATCH(pow_scalar_kernel)(l, exponent);
+                                 }};
 }  // namespace gradus::inline v0::kernels
 #endif

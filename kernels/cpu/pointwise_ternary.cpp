@@ -20,9 +20,8 @@ inline T as(const Scalar& s) {
 }
 
 void where_kernel(const Loop& l) {
-  visit_width(element_size(l.dtype), [&]<class T>() {
-    ternary<T, bool, T, T>(l, [](bool c, const T& a, const T& b) { return c ? a : b; });
-  });
+  visit_width(element_size(l.dtype),
+              [&]<class T>() { ternary<T, bool, T, T>(l, [](bool c, const T& a, const T& b) { return c ? a : b; }); });
 }
 
 // Signed overflow wraps: integers are computed unsigned.

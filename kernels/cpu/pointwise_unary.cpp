@@ -49,11 +49,12 @@ void bitwise_not_kernel(const Loop& l) {
   visit_integral(l.dtype, [&]<class T>() { unary<T, T>(l, [](T a) { return ~a; }); });
 }
 
-#define GRADUS_VECTOR_KERNEL(name, expression)                                      \
-  void name##_kernel(const Loop& l) {                                               \
-    visit_floating(l.dtype, [&]<class T>() {                                        \
-      unary_vector<T>(l, [](auto d, auto x) HWY_ATTR { return expression; }, 1);    \
-    });                                                                             \
+#define GRADUS_VECTOR_KERNEL(name, expression)                       \
+  void name##_kernel(const Loop& l) {                                \
+    visit_floating(l.dtype, [&]<class T>() {                         \
+      unary_vector<T>(                                               \
+          l, [](auto d, auto x) HWY_ATTR { return expression; }, 1); \
+    });                                                              \
   }
 GRADUS_VECTOR_KERNEL(floor, ((void)d, hn::Floor(x)))
 GRADUS_VECTOR_KERNEL(ceil, ((void)d, hn::Ceil(x)))
@@ -69,9 +70,11 @@ void round_decimals_kernel(const Loop& l, const Scalar& decimals) {
     using C = Compute<T>;
     const C ten = static_cast<C>(power);
     if (left) {
-      unary<T, T>(l, [ten](C a) { return std::nearbyint(a / ten) * ten; }, 8);
+      unary<T, T>(
+          l, [ten](C a) { return std::nearbyint(a / ten) * ten; }, 8);
     } else {
-      unary<T, T>(l, [ten](C a) { return std::nearbyint(a * ten) / ten; }, 8);
+      unary<T, T>(
+          l, [ten](C a) { return std::nearbyint(a * ten) / ten; }, 8);
     }
   });
 }
@@ -96,7 +99,8 @@ GRADUS_EXPORT_UNARY(trunc)
 GRADUS_EXPORT_UNARY(reciprocal)
 #undef GRADUS_EXPORT_UNARY
 HWY_EXPORT(round_decimals_kernel);
-constinit ScaledTable round_decimals{
-    "round", [](const Loop& l, const Scalar& decimals) { HWY_DYNAMIC_DISPATCH(round_decimals_kernel)(l, decimals); }};
+constinit ScaledTable round_decimals{"round", [](const Loop& l, const Scalar& decimals) {
+                                       HWY_DYNAMIC_DISPATCH(round_decimals_kernel)(l, decimals);
+                                     }};
 }  // namespace gradus::inline v0::kernels
 #endif

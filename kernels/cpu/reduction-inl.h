@@ -1,8 +1,9 @@
-// Reductions for one SIMD target. An operation says how a value enters (map), how two partial results join (combine) and
-// what the result is (finish); here is the walk: pairwise, in vectors along the memory, on several threads.
+// Reductions for one SIMD target. An operation says how a value enters (map), how two partial results join (combine)
+// and what the result is (finish); here is the walk: pairwise, in vectors along the memory, on several threads.
 //
 //     struct Sum { using Acc = float; static constexpr bool kVector = true;
-//                  Acc identity() const; Acc map(float x, Acc center) const; Acc combine(Acc a, Acc b) const; Acc finish(Acc) const; };
+//                  Acc identity() const; Acc map(float x, Acc center) const; Acc combine(Acc a, Acc b) const; Acc
+//                  finish(Acc) const; };
 //
 // map and combine of a kVector operation have vector forms with a leading tag. How the work is cut depends on the shape
 // alone, so that results do not depend on the number of threads.
@@ -78,7 +79,8 @@ class Reducer {
     if (r_.kept == 0) return {r_.in, 0, 0, 1};
     const int64_t inner = r_.kept_sizes[0], per_row = (inner + kColumns - 1) / kColumns;
     const int64_t row = g / per_row, first = g % per_row * kColumns;
-    Group result{r_.in + first * r_.kept_strides[0], first * r_.out_strides[0], row * inner + first, std::min(kColumns, inner - first)};
+    Group result{r_.in + first * r_.kept_strides[0], first * r_.out_strides[0], row * inner + first,
+                 std::min(kColumns, inner - first)};
     int64_t rest = row;
     for (int d = 1; d < r_.kept; ++d) {
       const int64_t i = rest % r_.kept_sizes[d];
@@ -112,7 +114,8 @@ class Reducer {
     parallel_for(0, groups * pieces, 1, [&](int64_t b, int64_t e) {
       for (int64_t i = b; i < e; ++i) {
         const int64_t piece = i % pieces;
-        reduce_group(group(i / pieces), partial.data() + i * kColumns, outer * piece / pieces, outer * (piece + 1) / pieces);
+        reduce_group(group(i / pieces), partial.data() + i * kColumns, outer * piece / pieces,
+                     outer * (piece + 1) / pieces);
       }
     });
     for (int64_t g = 0; g < groups; ++g) {
@@ -146,7 +149,8 @@ class Reducer {
       std::fill(acc, acc + at.count, op_.identity());
     } else if (r_.reduced == 0) {
       for (int64_t c = 0; c < at.count; ++c) {
-        acc[c] = op_.combine(op_.identity(), op_.map(load<T>(at.in + c * r_.kept_strides[0]), centers ? centers[c] : Acc()));
+        acc[c] =
+            op_.combine(op_.identity(), op_.map(load<T>(at.in + c * r_.kept_strides[0]), centers ? centers[c] : Acc()));
       }
     } else if (at.count > 1 && r_.kept_strides[0] == sizeof(T) && r_.reduced_strides[0] != sizeof(T)) {
       const Acc none[kColumns] = {};
@@ -154,7 +158,8 @@ class Reducer {
       columns(acc, at.in, top, begin, end, at.count, centers ? centers : none);
     } else {
       const int64_t stride = r_.kept ? r_.kept_strides[0] : 0;
-      for (int64_t c = 0; c < at.count; ++c) acc[c] = rows(at.in + c * stride, top, begin, end, centers ? centers[c] : Acc());
+      for (int64_t c = 0; c < at.count; ++c)
+        acc[c] = rows(at.in + c * stride, top, begin, end, centers ? centers[c] : Acc());
     }
   }
 
@@ -211,7 +216,8 @@ class Reducer {
   Acc strided_row(const char* p, int64_t n, int64_t stride, Acc center) const {
     if (n > kRowBlock / 4 && std::is_floating_point_v<Acc>) {
       const int64_t half = n / 2;
-      return op_.combine(strided_row(p, half, stride, center), strided_row(p + half * stride, n - half, stride, center));
+      return op_.combine(strided_row(p, half, stride, center),
+                         strided_row(p + half * stride, n - half, stride, center));
     }
     Acc result = op_.identity();
     if (stride == sizeof(T)) {
@@ -224,7 +230,8 @@ class Reducer {
   }
 
   // Neighbouring results side by side: every step of a reduced dimension adds a row to all of them.
-  void columns(Acc* acc, const char* p, int level, int64_t begin, int64_t end, int64_t width, const Acc* centers) const {
+  void columns(Acc* acc, const char* p, int level, int64_t begin, int64_t end, int64_t width,
+               const Acc* centers) const {
     const int64_t stride = r_.reduced_strides[level];
     if (level == 0 && end - begin <= 64) return add_rows(acc, p + begin * stride, end - begin, stride, width, centers);
     if (level > 0 && end - begin == 1) {
@@ -238,7 +245,8 @@ class Reducer {
     for (int64_t c = 0; c < width; ++c) acc[c] = op_.combine(acc[c], second[c]);
   }
 
-  void add_rows(Acc* __restrict acc, const char* p, int64_t n, int64_t stride, int64_t width, const Acc* __restrict centers) const {
+  void add_rows(Acc* __restrict acc, const char* p, int64_t n, int64_t stride, int64_t width,
+                const Acc* __restrict centers) const {
     int64_t r = 0;
     for (; r + 4 <= n; r += 4) {
       auto* a = reinterpret_cast<const T*>(p + r * stride);
@@ -246,14 +254,17 @@ class Reducer {
       auto* c = reinterpret_cast<const T*>(p + (r + 2) * stride);
       auto* d = reinterpret_cast<const T*>(p + (r + 3) * stride);
       for (int64_t k = 0; k < width; ++k) {
-        const Acc x = op_.combine(op_.map(static_cast<Compute<T>>(a[k]), centers[k]), op_.map(static_cast<Compute<T>>(b[k]), centers[k]));
-        const Acc y = op_.combine(op_.map(static_cast<Compute<T>>(c[k]), centers[k]), op_.map(static_cast<Compute<T>>(d[k]), centers[k]));
+        const Acc x = op_.combine(op_.map(static_cast<Compute<T>>(a[k]), centers[k]),
+                                  op_.map(static_cast<Compute<T>>(b[k]), centers[k]));
+        const Acc y = op_.combine(op_.map(static_cast<Compute<T>>(c[k]), centers[k]),
+                                  op_.map(static_cast<Compute<T>>(d[k]), centers[k]));
         acc[k] = op_.combine(acc[k], op_.combine(x, y));
       }
     }
     for (; r < n; ++r) {
       auto* a = reinterpret_cast<const T*>(p + r * stride);
-      for (int64_t k = 0; k < width; ++k) acc[k] = op_.combine(acc[k], op_.map(static_cast<Compute<T>>(a[k]), centers[k]));
+      for (int64_t k = 0; k < width; ++k)
+        acc[k] = op_.combine(acc[k], op_.map(static_cast<Compute<T>>(a[k]), centers[k]));
     }
   }
 

@@ -120,7 +120,8 @@ void index_of_kernel(const Reduction& r, int64_t* indices) {
           in += i * r.kept_strides[d];
           out += i * r.out_strides[d];
         }
-        find<T>(r, in, reinterpret_cast<const T*>(r.out) + out, indices + out, first, std::min(kColumns, inner - first));
+        find<T>(r, in, reinterpret_cast<const T*>(r.out) + out, indices + out, first,
+                std::min(kColumns, inner - first));
       }
     });
   });
@@ -140,7 +141,8 @@ GRADUS_EXPORT_REDUCTION(any)
 GRADUS_EXPORT_REDUCTION(all)
 #undef GRADUS_EXPORT_REDUCTION
 HWY_EXPORT(index_of_kernel);
-constinit KernelTable<void(const Reduction&, int64_t*)> index_of{
-    "index_of", [](const Reduction& r, int64_t* indices) { HWY_DYNAMIC_DISPATCH(index_of_kernel)(r, indices); }};
+constinit KernelTable<void(const Reduction&, int64_t*)> index_of{"index_of", [](const Reduction& r, int64_t* indices) {
+                                                                   HWY_DYNAMIC_DISPATCH(index_of_kernel)(r, indices);
+                                                                 }};
 }  // namespace gradus::inline v0::kernels
 #endif

@@ -150,9 +150,12 @@ HWY_AFTER_NAMESPACE();
 namespace gradus::inline v0::kernels {
 HWY_EXPORT(var_kernel);
 HWY_EXPORT(norm_kernel);
-constinit KernelTable<void(const Reduction&, double, bool)> var{
-    "var", [](const Reduction& r, double correction, bool root) { HWY_DYNAMIC_DISPATCH(var_kernel)(r, correction, root); }};
-constinit KernelTable<void(const Reduction&, double)> norm{
-    "norm", [](const Reduction& r, double order) { HWY_DYNAMIC_DISPATCH(norm_kernel)(r, order); }};
+constinit KernelTable<void(const Reduction&, double, bool)> var{"var",
+                                                                [](const Reduction& r, double correction, bool root) {
+                                                                  HWY_DYNAMIC_DISPATCH(var_kernel)(r, correction, root);
+                                                                }};
+constinit KernelTable<void(const Reduction&, double)> norm{"norm", [](const Reduction& r, double order) {
+                                                             HWY_DYNAMIC_DISPATCH(norm_kernel)(r, order);
+                                                           }};
 }  // namespace gradus::inline v0::kernels
 #endif

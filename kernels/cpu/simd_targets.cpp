@@ -1,5 +1,6 @@
 // The three functions of Highway that are not in its headers: which of the compiled targets this processor has. The
-// library's own copy of them also carries a timer that is measured when a program starts, for 4 ms; this one costs nothing.
+// library's own copy of them also carries a timer that is measured when a program starts, for 4 ms; this one costs
+// nothing.
 #include <atomic>
 
 #include <hwy/targets.h>
@@ -37,7 +38,9 @@ int64_t SupportedTargets() {
   return for_test ? for_test : detected;
 }
 
-void SetSupportedTargetsForTest(int64_t targets) { targets_for_test.store(targets, std::memory_order_relaxed); }
+void SetSupportedTargetsForTest(int64_t targets) {
+  targets_for_test.store(targets, std::memory_order_relaxed);
+}
 
 ChosenTarget& GetChosenTarget() {
   static constinit ChosenTarget chosen;

@@ -1,5 +1,5 @@
-// The engine walks the recorded graph from the roots to the leaves, each node once, after all gradients for it have come
-// together: nodes count the edges that lead to them, and among the ready ones the youngest runs first.
+// The engine walks the recorded graph from the roots to the leaves, each node once, after all gradients for it have
+// come together: nodes count the edges that lead to them, and among the ready ones the youngest runs first.
 //
 //   Tensor w = ones({2}).requires_grad_();
 //   Tensor x = full({2}, 3.0);
@@ -7,8 +7,8 @@
 //   loss.backward();
 //   // w.grad() is now {3, 3}
 //
-// Counts and gradients lie in the nodes themselves; the one walk that may use them at a time owns `slots_in_use`. A walk
-// inside a walk, or one beside it on another thread, keeps the same things in a table of its own.
+// Counts and gradients lie in the nodes themselves; the one walk that may use them at a time owns `slots_in_use`. A
+// walk inside a walk, or one beside it on another thread, keeps the same things in a table of its own.
 #include "engine.h"
 
 #include <algorithm>
@@ -84,12 +84,15 @@ struct GradModeScope {
   bool before;
 };
 
-bool younger(const Node* a, const Node* b) { return a->sequence_ < b->sequence_; }
+bool younger(const Node* a, const Node* b) {
+  return a->sequence_ < b->sequence_;
+}
 
 template <class Slots>
 class Walk {
  public:
-  Walk(ArrayRef<Edge> captures, const RunOptions& options) : captures_(captures), options_(options), results_(captures.size()) {}
+  Walk(ArrayRef<Edge> captures, const RunOptions& options)
+      : captures_(captures), options_(options), results_(captures.size()) {}
 
   variable_list run(ArrayRef<Edge> roots, variable_list& grads) {
     for (size_t i = 0; i < roots.size(); ++i) count_from(roots[i].node);
@@ -188,8 +191,9 @@ class Walk {
 
   static bool sole(const Tensor& t) {
     const TensorImpl* i = t.impl();
-    return i->counts_.load(std::memory_order_acquire) == TensorImpl::kSole && i->has(TensorImpl::kDense) && !i->has(TensorImpl::kView) &&
-           i->storage_ && i->storage_->refs.load(std::memory_order_acquire) == 1 && i->storage_->deleter == nullptr && !i->node_;
+    return i->counts_.load(std::memory_order_acquire) == TensorImpl::kSole && i->has(TensorImpl::kDense) &&
+           !i->has(TensorImpl::kView) && i->storage_ && i->storage_->refs.load(std::memory_order_acquire) == 1 &&
+           i->storage_->deleter == nullptr && !i->node_;
   }
 
   void run_hooks(Node* n, Tensor* grads) {
@@ -210,8 +214,8 @@ class Walk {
       if (!options_.create_graph && !sole(g)) g = g.clone();
       Tensor replacement = hook.call(g);
       if (replacement.defined()) {
-        GRADUS_CHECK(replacement.sizes() == g.sizes(), "hook of ", n->name_, ": it returned a gradient of shape ", replacement.sizes(),
-                     "; expected ", g.sizes());
+        GRADUS_CHECK(replacement.sizes() == g.sizes(), "hook of ", n->name_, ": it returned a gradient of shape ",
+                     replacement.sizes(), "; expected ", g.sizes());
         g = replacement;
       }
     }
@@ -230,7 +234,8 @@ class Walk {
       in[i].swap(slot.buffer(i));
       any |= in[i].defined();
     }
-    if (n->hooks_ && any) [[unlikely]] run_hooks(n, in);
+    if (n->hooks_ && any) [[unlikely]]
+      run_hooks(n, in);
     if (!captures_.empty()) [[unlikely]] {
       if (slot.capture >= 0) {
         for (size_t c = 0; c < captures_.size(); ++c) {
@@ -245,7 +250,8 @@ class Walk {
     }
     if (wanted && any && leads_on(n)) {
       GRADUS_CHECK(!n->released_, n->name_,
-                   ": backward ran through this graph before and its saved tensors are freed; pass retain_graph=true to the first backward");
+                   ": backward ran through this graph before and its saved tensors are freed; pass retain_graph=true "
+                   "to the first backward");
       GradIn grad_in(*n, in);
       GradOut grad_out(*n, out);
       n->kind_->apply(*n, grad_in, grad_out);
@@ -315,16 +321,19 @@ bool can_sum_to(IntArrayRef from, IntArrayRef to) {
 
 void fit_gradient(Tensor& grad, const Node::Output& output, const char* who) {
   const IntArrayRef expected(output.sizes);
-  if (grad.dtype() == output.dtype && grad.sizes() == expected) [[likely]] return;
+  if (grad.dtype() == output.dtype && grad.sizes() == expected) [[likely]]
+    return;
   if (grad.sizes() != expected) {
-    GRADUS_CHECK(can_sum_to(grad.sizes(), expected), who, ": a gradient of shape ", grad.sizes(), " was given for a result of shape ", expected,
+    GRADUS_CHECK(can_sum_to(grad.sizes(), expected), who, ": a gradient of shape ", grad.sizes(),
+                 " was given for a result of shape ", expected,
                  "; expected the same shape, or one that broadcasting made of it");
     grad = sum_to(grad, expected);
   }
   if (grad.scalar_type() != output.dtype) grad = grad.to(output.dtype);
 }
 
-variable_list run_backward(ArrayRef<Edge> roots, variable_list grads, ArrayRef<Edge> captures, const RunOptions& options) {
+variable_list run_backward(ArrayRef<Edge> roots, variable_list grads, ArrayRef<Edge> captures,
+                           const RunOptions& options) {
   GradModeScope scope(options.create_graph);
   if (!slots_in_use.exchange(true, std::memory_order_acquire)) {
     Walk<InlineSlots> walk(captures, options);

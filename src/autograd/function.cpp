@@ -11,23 +11,27 @@
 namespace gradus::inline v0::autograd {
 
 struct AutogradContext::State {
-  variable_list to_save;            // until the node exists
+  variable_list to_save;  // until the node exists
   std::vector<SavedTensor> saved;
   std::vector<TensorImpl*> dirty, non_differentiable;
   std::vector<bool> needs;
   bool materialize = true;
   bool freed = false;
-  Node* node = nullptr;             // borrowed: the node owns the context
+  Node* node = nullptr;  // borrowed: the node owns the context
 };
 
 AutogradContext::AutogradContext() : state_(std::make_unique<State>()) {}
 AutogradContext::~AutogradContext() = default;
 
-void AutogradContext::save_for_backward(variable_list to_save) { state_->to_save = std::move(to_save); }
+void AutogradContext::save_for_backward(variable_list to_save) {
+  state_->to_save = std::move(to_save);
+}
 
 variable_list AutogradContext::get_saved_variables() const {
   if (!state_->node) return state_->to_save;
-  GRADUS_CHECK(!state_->freed, "get_saved_variables: the saved tensors were freed by an earlier backward; pass retain_graph=true to it");
+  GRADUS_CHECK(
+      !state_->freed,
+      "get_saved_variables: the saved tensors were freed by an earlier backward; pass retain_graph=true to it");
   variable_list result;
   for (const SavedTensor& s : state_->saved) result.push_back(s.unpack(*state_->node));
   return result;
@@ -39,13 +43,20 @@ void AutogradContext::mark_dirty(const variable_list& inputs) {
 void AutogradContext::mark_non_differentiable(const variable_list& outputs) {
   for (const Tensor& t : outputs) state_->non_differentiable.push_back(t.impl());
 }
-void AutogradContext::set_materialize_grads(bool value) { state_->materialize = value; }
-bool AutogradContext::needs_input_grad(size_t i) const { return i < state_->needs.size() && state_->needs[i]; }
+void AutogradContext::set_materialize_grads(bool value) {
+  state_->materialize = value;
+}
+bool AutogradContext::needs_input_grad(size_t i) const {
+  return i < state_->needs.size() && state_->needs[i];
+}
 
 namespace detail {
 
 FunctionRun::FunctionRun(const char* name, variable_list arguments)
-    : context(std::make_shared<AutogradContext>()), name_(name), arguments_(std::move(arguments)), recording_(false),
+    : context(std::make_shared<AutogradContext>()),
+      name_(name),
+      arguments_(std::move(arguments)),
+      recording_(false),
       grad_mode_before_(GradMode::is_enabled()) {
   for (const Tensor& t : arguments_) {
     const bool needs = grad_mode_before_ && requires_grad(t.impl());
@@ -55,12 +66,16 @@ FunctionRun::FunctionRun(const char* name, variable_list arguments)
   GradMode::set_enabled(false);
 }
 
-FunctionRun::~FunctionRun() { GradMode::set_enabled(grad_mode_before_); }
+FunctionRun::~FunctionRun() {
+  GradMode::set_enabled(grad_mode_before_);
+}
 
 void FunctionRun::finish(variable_list& outputs, variable_list (*backward)(AutogradContext*, variable_list)) {
   GradMode::set_enabled(grad_mode_before_);
   AutogradContext::State& state = *context->state_;
-  auto is_in = [](const std::vector<TensorImpl*>& list, const Tensor& t) { return std::find(list.begin(), list.end(), t.impl()) != list.end(); };
+  auto is_in = [](const std::vector<TensorImpl*>& list, const Tensor& t) {
+    return std::find(list.begin(), list.end(), t.impl()) != list.end();
+  };
   for (const Tensor& t : arguments_) {
     if (t.defined() && is_in(state.dirty, t) && t.impl()->storage_) {
       t.impl()->storage_->bump(name_);
@@ -69,32 +84,37 @@ void FunctionRun::finish(variable_list& outputs, variable_list (*backward)(Autog
   }
   if (!recording_) return;
 
-  Node* node = make_node(name_, arguments_.size(), outputs.size(),
-                         [context = context, backward, count = arguments_.size()](const GradIn& g, GradOut& d) {
-                           AutogradContext::State& s = *context->state_;
-                           variable_list grads;
-                           for (size_t i = 0; i < d.node().num_outputs_; ++i) grads.push_back(s.materialize ? g.or_zeros(i) : g[i]);
-                           variable_list result = backward(context.get(), std::move(grads));
-                           GRADUS_CHECK(result.size() == count || (result.size() > count && std::none_of(result.begin() + static_cast<std::ptrdiff_t>(count),
-                                                                                                         result.end(), [](const Tensor& t) { return t.defined(); })),
-                                        "Function: backward returned ", result.size(), " gradients; expected one for each of the ", count,
-                                        " arguments of forward (undefined where it is no tensor)");
-                           for (size_t i = 0; i < count; ++i) {
-                             if (d.needs(i)) d[i] = result[i];
-                           }
-                         });
+  Node* node = make_node(
+      name_, arguments_.size(), outputs.size(),
+      [context = context, backward, count = arguments_.size()](const GradIn& g, GradOut& d) {
+        AutogradContext::State& s = *context->state_;
+        variable_list grads;
+        for (size_t i = 0; i < d.node().num_outputs_; ++i) grads.push_back(s.materialize ? g.or_zeros(i) : g[i]);
+        variable_list result = backward(context.get(), std::move(grads));
+        GRADUS_CHECK(
+            result.size() == count ||
+                (result.size() > count && std::none_of(result.begin() + static_cast<std::ptrdiff_t>(count),
+                                                       result.end(), [](const Tensor& t) { return t.defined(); })),
+            "Function: backward returned ", result.size(), " gradients; expected one for each of the ", count,
+            " arguments of forward (undefined where it is no tensor)");
+        for (size_t i = 0; i < count; ++i) {
+          if (d.needs(i)) d[i] = result[i];
+        }
+      });
   for (size_t i = 0; i < arguments_.size(); ++i) {
     if (state.needs[i]) node->edges_[i] = gradient_edge(arguments_[i].impl());
   }
   number_node(node);
 
-  // An output that is an input must not take over that input's history; a changed one is rebased, another becomes a view.
+  // An output that is an input must not take over that input's history; a changed one is rebased, another becomes a
+  // view.
   bool used = false;
   for (size_t i = 0; i < outputs.size(); ++i) {
     Tensor& out = outputs[i];
     if (!out.defined()) continue;
     const bool is_dirty = is_in(state.dirty, out);
-    const bool is_input = std::any_of(arguments_.begin(), arguments_.end(), [&](const Tensor& t) { return t.is_same(out); });
+    const bool is_input =
+        std::any_of(arguments_.begin(), arguments_.end(), [&](const Tensor& t) { return t.is_same(out); });
     const auto nr = static_cast<uint32_t>(i);
     if (is_input && !is_dirty) out = core::view_of(out, out.sizes(), out.strides(), out.storage_offset(), name_);
     describe_output(node, nr, *out.impl());

@@ -11,7 +11,9 @@ namespace gradus::inline v0::autograd {
 namespace {
 
 // Fixed, unequal, of both signs: no symmetry of an operator can hide behind them.
-double cotangent_value(int64_t i) { return std::sin(1.0 + 2.39996 * static_cast<double>(i)) + 0.3; }
+double cotangent_value(int64_t i) {
+  return std::sin(1.0 + 2.39996 * static_cast<double>(i)) + 0.3;
+}
 
 Tensor cotangent_for(const Tensor& out, int64_t salt) {
   Tensor c = core::empty(out.sizes(), out.scalar_type(), out.device());
@@ -32,7 +34,9 @@ double weighed(const variable_list& outputs) {
   return sum;
 }
 
-bool is_checked(const Tensor& t) { return t.defined() && t.requires_grad(); }
+bool is_checked(const Tensor& t) {
+  return t.defined() && t.requires_grad();
+}
 
 void check_inputs(const char* op, const variable_list& inputs) {
   bool any = false;
@@ -41,7 +45,8 @@ void check_inputs(const char* op, const variable_list& inputs) {
     any = true;
     GRADUS_CHECK_AS(TypeError, inputs[i].scalar_type() == kDouble, op, ": input ", i, " is ", inputs[i].dtype(),
                     "; expected Double: differences of other types are too coarse");
-    GRADUS_CHECK(!core::overlaps_itself(*inputs[i].impl()), op, ": input ", i, " overlaps itself; expected one with an element per index");
+    GRADUS_CHECK(!core::overlaps_itself(*inputs[i].impl()), op, ": input ", i,
+                 " overlaps itself; expected one with an element per index");
   }
   GRADUS_CHECK(any, op, ": no input requires a gradient");
 }
@@ -56,7 +61,9 @@ double* element(const Tensor& t, int64_t i) {
   return t.data_ptr<double>() + offset;
 }
 
-bool close(double a, double b, const GradcheckOptions& o) { return std::fabs(a - b) <= o.atol + o.rtol * std::fabs(b); }
+bool close(double a, double b, const GradcheckOptions& o) {
+  return std::fabs(a - b) <= o.atol + o.rtol * std::fabs(b);
+}
 
 }  // namespace
 
@@ -73,15 +80,16 @@ bool gradcheck(const CheckedFunction& f, const variable_list& inputs, const Grad
     if (is_checked(t)) wanted.push_back(t);
   }
   variable_list analytic(wanted.size());
-  if (!roots.empty()) analytic = grad(roots, wanted, cotangents, /*retain_graph=*/true, /*create_graph=*/false, /*allow_unused=*/true);
+  if (!roots.empty())
+    analytic = grad(roots, wanted, cotangents, /*retain_graph=*/true, /*create_graph=*/false, /*allow_unused=*/true);
 
   size_t w = 0;
   for (size_t n = 0; n < inputs.size(); ++n) {
     if (!is_checked(inputs[n])) continue;
     Tensor a = analytic[w].defined() ? analytic[w].contiguous() : Tensor();
     ++w;
-    GRADUS_CHECK(!a.defined() || a.sizes() == inputs[n].sizes(), "gradcheck: the gradient of input ", n, " has shape ", a.sizes(), "; expected ",
-                 inputs[n].sizes());
+    GRADUS_CHECK(!a.defined() || a.sizes() == inputs[n].sizes(), "gradcheck: the gradient of input ", n, " has shape ",
+                 a.sizes(), "; expected ", inputs[n].sizes());
     for (int64_t i = 0; i < inputs[n].numel(); ++i) {
       double* x = element(inputs[n], i);
       const double before = *x;
@@ -97,8 +105,10 @@ bool gradcheck(const CheckedFunction& f, const variable_list& inputs, const Grad
       const double numeric = (up - down) / (2 * options.eps);
       const double computed = a.defined() ? a.data_ptr<double>()[i] : 0.0;
       if (!close(computed, numeric, options)) {
-        GRADUS_CHECK(!options.raise, "gradcheck: the gradient of input ", n, " at element ", i, " is ", computed, "; differences give ", numeric,
-                     roots.empty() ? " (no output requires a gradient)" : str(" (made by ", roots[0].grad_fn()->name(), ")"));
+        GRADUS_CHECK(
+            !options.raise, "gradcheck: the gradient of input ", n, " at element ", i, " is ", computed,
+            "; differences give ", numeric,
+            roots.empty() ? " (no output requires a gradient)" : str(" (made by ", roots[0].grad_fn()->name(), ")"));
         return false;
       }
     }
@@ -124,7 +134,8 @@ bool gradgradcheck(const CheckedFunction& f, const variable_list& inputs, const 
     for (size_t i = 0; i < count; ++i) {
       if (is_checked(in[i])) wanted.push_back(in[i]);
     }
-    return grad(roots, wanted, variable_list(in.begin() + static_cast<std::ptrdiff_t>(count), in.end()), true, true, true);
+    return grad(roots, wanted, variable_list(in.begin() + static_cast<std::ptrdiff_t>(count), in.end()), true, true,
+                true);
   };
   return gradcheck(gradients, all, options);
 }

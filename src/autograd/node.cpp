@@ -9,7 +9,9 @@ namespace gradus::inline v0::autograd {
 
 namespace {
 
-constexpr size_t round16(size_t n) { return (n + 15) & ~size_t(15); }
+constexpr size_t round16(size_t n) {
+  return (n + 15) & ~size_t(15);
+}
 
 void destroy_node(Node* n) noexcept {
   if (!n->released_ && n->kind_->release) n->kind_->release(*n);
@@ -46,9 +48,13 @@ void release_node(Node* n) noexcept {
   if (n->refs_.load(std::memory_order_acquire) == 1 || n->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) drain(n);
 }
 
-void Node::release() { release_node(this); }
+void Node::release() {
+  release_node(this);
+}
 
-void delete_extra(TensorExtra* extra) noexcept { delete extra; }
+void delete_extra(TensorExtra* extra) noexcept {
+  delete extra;
+}
 
 NodeHooks::~NodeHooks() {
   for (Hook& h : hooks) {
@@ -57,7 +63,8 @@ NodeHooks::~NodeHooks() {
 }
 
 std::shared_ptr<Node> Node::next_function(size_t i) const {
-  GRADUS_CHECK_AS(IndexError, i < num_edges_, "next_function: index ", i, " is out of range; ", name_, " has ", num_edges_, " edges");
+  GRADUS_CHECK_AS(IndexError, i < num_edges_, "next_function: index ", i, " is out of range; ", name_, " has ",
+                  num_edges_, " edges");
   Node* n = edges_[i].node;
   if (!n) return nullptr;
   n->retain();
@@ -69,7 +76,8 @@ Node* allocate_node(const char* name, const NodeKind* kind, size_t payload_bytes
   const size_t edges_at = payload_at + round16(payload_bytes);
   const size_t outputs_at = edges_at + round16(edges * sizeof(Edge));
   const size_t bytes = outputs_at + outputs * sizeof(Node::Output);
-  GRADUS_CHECK(bytes < UINT32_MAX, name, ": ", edges, " inputs and ", outputs, " outputs are too many for one operator");
+  GRADUS_CHECK(bytes < UINT32_MAX, name, ": ", edges, " inputs and ", outputs,
+               " outputs are too many for one operator");
   char* block = static_cast<char*>(core::cpu_allocate(bytes));
   Node* n = new (block) Node;
   n->block_bytes_ = static_cast<uint32_t>(bytes);
@@ -93,12 +101,15 @@ Tensor GradIn::or_zeros(size_t i) const {
   return z;
 }
 
-Tensor GradOut::unpack(const SavedTensor& saved) const { return saved.unpack(node_); }
+Tensor GradOut::unpack(const SavedTensor& saved) const {
+  return saved.unpack(node_);
+}
 
 SavedTensor::SavedTensor(TensorImpl* t, int16_t edge) : impl_(t), edge_(edge) {
   core::hold(impl_);
-  GRADUS_CHECK(!t->has(TensorImpl::kInference),
-               "an inference tensor cannot be saved for backward; clone() it outside InferenceMode to get a normal one");
+  GRADUS_CHECK(
+      !t->has(TensorImpl::kInference),
+      "an inference tensor cannot be saved for backward; clone() it outside InferenceMode to get a normal one");
   if (t->storage_) version_ = t->storage_->version.load(std::memory_order_relaxed);
 }
 
@@ -116,17 +127,19 @@ namespace {
   // Operators count their writes under the name that all their forms share.
   const bool shared = !by.empty() && by.back() != '_' && t.storage_->last_writer && by != "set_data";
   const std::string writer = shared ? by + "_ or " + by + "_out" : by;
-  throw Error(str(node.name_, ": a tensor of shape ", t.sizes(), " and type ", t.dtype_, " that was saved for backward by ", node.name_,
+  throw Error(str(node.name_, ": a tensor of shape ", t.sizes(), " and type ", t.dtype_,
+                  " that was saved for backward by ", node.name_,
                   " has been modified by an inplace operation since (the last writer was ", writer,
-                  "): it is at version ", t.storage_->version.load(std::memory_order_relaxed), "; expected version ", saved_version,
-                  ". Write into a clone() instead"));
+                  "): it is at version ", t.storage_->version.load(std::memory_order_relaxed), "; expected version ",
+                  saved_version, ". Write into a clone() instead"));
 }
 }  // namespace
 
 Tensor SavedTensor::unpack(Node& node) const {
   if (!impl_) return Tensor();
   TensorImpl* t = impl_;
-  if (t->storage_ && t->storage_->version.load(std::memory_order_relaxed) != version_) [[unlikely]] written_since(node, *t, version_);
+  if (t->storage_ && t->storage_->version.load(std::memory_order_relaxed) != version_) [[unlikely]]
+    written_since(node, *t, version_);
   // The tensor itself where its users still hold it with the history it had; else one over the same memory.
   const bool is_output = edge_ == kOutputEdge;
   Node* history = is_output ? (grad_mode_enabled() ? &node : nullptr) : edge_ >= 0 ? node.edges_[edge_].node : nullptr;

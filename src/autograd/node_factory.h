@@ -39,7 +39,8 @@ class SavedTensor {
   SavedTensor(TensorImpl* t, int16_t edge);
   /// An operator's output number `output_nr`.
   static SavedTensor output(const Tensor& t, uint16_t output_nr = 0);
-  SavedTensor(SavedTensor&& o) noexcept : impl_(o.impl_), version_(o.version_), edge_(o.edge_), output_nr_(o.output_nr_) {
+  SavedTensor(SavedTensor&& o) noexcept
+      : impl_(o.impl_), version_(o.version_), edge_(o.edge_), output_nr_(o.output_nr_) {
     o.impl_ = nullptr;
   }
   SavedTensor& operator=(SavedTensor&& o) noexcept {
@@ -112,7 +113,8 @@ Node* make_node(const char* name, size_t edges, size_t outputs, F&& f) {
 // --- in-place operators and views (views.cpp) ---
 /// Throws where an in-place write into `t` may not be recorded.
 void check_inplace(const Tensor& t, const char* op);
-/// `node` is the in-place operator's, its edge 0 the old self's. Afterwards `self` (and the root it views) has that history.
+/// `node` is the in-place operator's, its edge 0 the old self's. Afterwards `self` (and the root it views) has that
+/// history.
 void rebase_history(const Tensor& self, Node* node);
 /// The grad_fn of a view after its root changed.
 void refresh_view(TensorImpl* view);

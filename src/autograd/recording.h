@@ -7,8 +7,8 @@
 //     if (d.needs(1)) d[1] = g[0].mul(d.unpack(a));
 //   });
 //
-// In the in-place form `out` may be undefined: the recorder knows self. save_if(n, i) keeps input i only where input n needs a gradient. An in-place operator that saves its own self calls
-// r.keep_self() before the kernel.
+// In the in-place form `out` may be undefined: the recorder knows self. save_if(n, i) keeps input i only where input n
+// needs a gradient. An in-place operator that saves its own self calls r.keep_self() before the kernel.
 #pragma once
 
 #include "../core/dest.h"
@@ -26,14 +26,16 @@ class Recorder {
   Recorder(const ops::Dest* dest, const T&... inputs) : inputs_{inputs.impl()...} {
     if (!grad_mode_enabled()) return;
     active_ = (requires_grad(inputs.impl()) || ...);
-    if (dest != nullptr && !dest->is_fresh()) [[unlikely]] prepare_dest(*dest);
+    if (dest != nullptr && !dest->is_fresh()) [[unlikely]]
+      prepare_dest(*dest);
   }
   explicit operator bool() const { return active_; }
   bool needs(size_t i) const { return requires_grad(inputs_[i]); }
 
   /// For an in-place operator whose gradient reads self as it was: keeps a copy, if `wanted`.
   void keep_self(bool wanted = true) {
-    if (active_ && inplace_ && wanted) [[unlikely]] kept_ = copy_of(*self_);
+    if (active_ && inplace_ && wanted) [[unlikely]]
+      kept_ = copy_of(*self_);
   }
   SavedTensor save(size_t i) const {
     if (inplace_ && inputs_[i] == self_->impl()) [[unlikely]] {
@@ -48,7 +50,9 @@ class Recorder {
     return SavedTensor::output(inplace_ ? *self_ : out, nr);
   }
   /// Keeps a tensor that is neither input nor output.
-  SavedTensor save_other(const Tensor& t) const { return t.defined() ? SavedTensor(t.impl(), SavedTensor::kNoEdge) : SavedTensor(); }
+  SavedTensor save_other(const Tensor& t) const {
+    return t.defined() ? SavedTensor(t.impl(), SavedTensor::kNoEdge) : SavedTensor();
+  }
 
   template <class F>
   void node(const char* name, const Tensor& out, F&& f) {
@@ -108,7 +112,8 @@ class Recorder {
  public:
   Recorder(const Recorder&) = delete;
   ~Recorder() {
-    if (self_edge_.node) [[unlikely]] self_edge_.node->release();
+    if (self_edge_.node) [[unlikely]]
+      self_edge_.node->release();
   }
 
  private:
@@ -137,8 +142,8 @@ Recorder<sizeof...(T)> recording(const ops::Dest& dest, const T&... inputs) {
   return Recorder<sizeof...(T)>(&dest, inputs...);
 }
 template <class First, class... T>
-  requires(!std::is_same_v<std::decay_t<First>, ops::Dest>)
-Recorder<1 + sizeof...(T)> recording(const First& first, const T&... inputs) {
+requires(!std::is_same_v<std::decay_t<First>, ops::Dest>) Recorder<1 + sizeof...(T)> recording(const First& first,
+                                                                                               const T&... inputs) {
   return Recorder<1 + sizeof...(T)>(nullptr, first, inputs...);
 }
 

@@ -10,7 +10,9 @@
 
 namespace gradus::inline v0 {
 
-bool GradMode::is_enabled() { return grad_mode_enabled(); }
+bool GradMode::is_enabled() {
+  return grad_mode_enabled();
+}
 void GradMode::set_enabled(bool enabled) {
   core::tls.flags = enabled ? core::tls.flags | core::kGradMode : core::tls.flags & ~uint32_t(core::kGradMode);
 }
@@ -22,7 +24,9 @@ InferenceMode::~InferenceMode() {
   constexpr uint32_t kBoth = core::kGradMode | core::kInferenceMode;
   core::tls.flags = (core::tls.flags & ~kBoth) | (before_ & kBoth);
 }
-bool InferenceMode::is_enabled() { return (core::tls.flags & core::kInferenceMode) != 0; }
+bool InferenceMode::is_enabled() {
+  return (core::tls.flags & core::kInferenceMode) != 0;
+}
 
 namespace autograd {
 
@@ -35,7 +39,9 @@ struct Leaf {
 };
 
 void leaf_apply(Node&, const GradIn&, GradOut&) {}
-void leaf_release(Node& n) { static_cast<Leaf*>(n.payload_)->~Leaf(); }
+void leaf_release(Node& n) {
+  static_cast<Leaf*>(n.payload_)->~Leaf();
+}
 constexpr NodeKind kLeafKind{&leaf_apply, &leaf_release};
 constexpr const char* kLeafName = "torch::autograd::AccumulateGrad";
 
@@ -51,18 +57,21 @@ struct SpinLock {
 // May this gradient become the leaf's own, without a copy?
 bool stealable(const Tensor& g, const Node::Output& leaf) {
   const TensorImpl* t = g.impl();
-  return t->counts_.load(std::memory_order_acquire) == TensorImpl::kSole && t->has(TensorImpl::kDense) && !t->has(TensorImpl::kView) &&
-         t->storage_ && t->storage_->refs.load(std::memory_order_acquire) == 1 && t->storage_->deleter == nullptr &&
-         IntArrayRef(leaf.sizes) == t->sizes();
+  return t->counts_.load(std::memory_order_acquire) == TensorImpl::kSole && t->has(TensorImpl::kDense) &&
+         !t->has(TensorImpl::kView) && t->storage_ && t->storage_->refs.load(std::memory_order_acquire) == 1 &&
+         t->storage_->deleter == nullptr && IntArrayRef(leaf.sizes) == t->sizes();
 }
 
 }  // namespace
 
 void out_form_requires_grad(const char* what) {
-  throw Error(str("functions with ", what, " arguments do not support automatic differentiation, but one of the arguments requires grad; "
-              "use the form that returns its result, or NoGradGuard"));
+  throw Error(str("functions with ", what,
+                  " arguments do not support automatic differentiation, but one of the arguments requires grad; "
+                  "use the form that returns its result, or NoGradGuard"));
 }
-void stop_saving_overwritten_self() { throw std::logic_error("an in-place operator saves its overwritten self: keep_self() is missing"); }
+void stop_saving_overwritten_self() {
+  throw std::logic_error("an in-place operator saves its overwritten self: keep_self() is missing");
+}
 Tensor inplace_copy_of(const Tensor& t) {
   NoGradGuard guard;
   return t.clone();
@@ -100,7 +109,9 @@ Node* accumulate_node(TensorImpl* t) {
   return t->node_;
 }
 
-Tensor& accumulated_grad(Node* n) { return static_cast<Leaf*>(n->payload_)->grad; }
+Tensor& accumulated_grad(Node* n) {
+  return static_cast<Leaf*>(n->payload_)->grad;
+}
 
 void accumulate_into(Node* n, Tensor g, bool create_graph) {
   auto& leaf = *static_cast<Leaf*>(n->payload_);
@@ -141,7 +152,9 @@ using autograd::Node;
 using autograd::NodeHooks;
 using autograd::TensorExtra;
 
-bool Tensor::requires_grad() const { return autograd::requires_grad(&get("requires_grad()")); }
+bool Tensor::requires_grad() const {
+  return autograd::requires_grad(&get("requires_grad()"));
+}
 
 bool Tensor::is_leaf() const {
   TensorImpl& t = get("is_leaf()");
@@ -154,15 +167,16 @@ const Tensor& Tensor::set_requires_grad(bool value) const {
   if (value) {
     GRADUS_CHECK(is_differentiable(t.dtype_), "requires_grad_: a tensor of type ", t.dtype_,
                  " cannot have a gradient; expected a floating or complex type");
-    GRADUS_CHECK(!t.has(TensorImpl::kInference) || InferenceMode::is_enabled(),
-                 "requires_grad_: an inference tensor cannot require a gradient outside InferenceMode; clone() it first");
+    GRADUS_CHECK(
+        !t.has(TensorImpl::kInference) || InferenceMode::is_enabled(),
+        "requires_grad_: an inference tensor cannot require a gradient outside InferenceMode; clone() it first");
     if (is_leaf()) {
       t.flags_ |= TensorImpl::kRequiresGrad;
       autograd::accumulate_node(&t);
     }
   } else {
-    GRADUS_CHECK(is_leaf(), "requires_grad_: only a leaf's flag can be cleared; this tensor was made by ", t.node_ ? t.node_->name() : "",
-                 ": use detach()");
+    GRADUS_CHECK(is_leaf(), "requires_grad_: only a leaf's flag can be cleared; this tensor was made by ",
+                 t.node_ ? t.node_->name() : "", ": use detach()");
     t.flags_ &= ~uint32_t(TensorImpl::kRequiresGrad);
   }
   return *this;
@@ -261,15 +275,17 @@ void Tensor::set_data(const Tensor& other) const {
   TensorImpl& t = get("set_data()");
   GRADUS_CHECK(other.defined(), "set_data: the new data is undefined; expected a tensor");
   GRADUS_CHECK(is_leaf(), "set_data: only a leaf's data can be replaced");
-  GRADUS_CHECK_AS(TypeError, !requires_grad() || is_differentiable(other.scalar_type()), "set_data: data of type ", other.dtype(),
-                  " cannot replace that of a tensor which requires a gradient");
+  GRADUS_CHECK_AS(TypeError, !requires_grad() || is_differentiable(other.scalar_type()), "set_data: data of type ",
+                  other.dtype(), " cannot replace that of a tensor which requires a gradient");
   // Whoever saved the old contents must notice.
   const uint32_t version = t.storage_ ? t.storage_->version.load(std::memory_order_relaxed) : 0;
   Storage storage = other.storage();
-  core::replace(t, storage, DimVector(other.sizes()), DimVector(other.strides()), other.storage_offset(), other.scalar_type());
+  core::replace(t, storage, DimVector(other.sizes()), DimVector(other.strides()), other.storage_offset(),
+                other.scalar_type());
   t.device_ = other.device();
   if (t.storage_) {
-    t.storage_->version.store(std::max(version, t.storage_->version.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+    t.storage_->version.store(std::max(version, t.storage_->version.load(std::memory_order_relaxed)),
+                              std::memory_order_relaxed);
     t.storage_->bump("set_data");
   }
   if (t.has(TensorImpl::kLeafNode)) autograd::describe_output(t.node_, 0, t);
@@ -300,18 +316,20 @@ void prepare_roots(const char* op, const variable_list& tensors, const variable_
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& t = tensors[i];
     GRADUS_CHECK(t.defined(), op, ": tensor ", i, " is undefined");
-    GRADUS_CHECK(t.requires_grad(), op, ": element ", i, " of tensors does not require grad and does not have a grad_fn");
+    GRADUS_CHECK(t.requires_grad(), op, ": element ", i,
+                 " of tensors does not require grad and does not have a grad_fn");
     Tensor g = grads.empty() ? Tensor() : grads[i];
     if (!g.defined()) {
-      GRADUS_CHECK(t.numel() == 1, op, ": grad can be implicitly created only for scalar outputs; the tensor has shape ", t.sizes(),
+      GRADUS_CHECK(t.numel() == 1, op,
+                   ": grad can be implicitly created only for scalar outputs; the tensor has shape ", t.sizes(),
                    ": pass a gradient");
       g = core::scalar_tensor(1, t.scalar_type(), t.device(), false);
       if (t.dim() > 0) g = g.expand(t.sizes());
     } else {
-      GRADUS_CHECK(g.sizes() == t.sizes(), op, ": a gradient of shape ", g.sizes(), " was given for a tensor of shape ", t.sizes(),
-                   "; expected equal shapes");
-      GRADUS_CHECK_AS(TypeError, g.is_complex() == t.is_complex() && is_differentiable(g.scalar_type()), op, ": a gradient of type ", g.dtype(),
-                      " was given for a tensor of type ", t.dtype());
+      GRADUS_CHECK(g.sizes() == t.sizes(), op, ": a gradient of shape ", g.sizes(), " was given for a tensor of shape ",
+                   t.sizes(), "; expected equal shapes");
+      GRADUS_CHECK_AS(TypeError, g.is_complex() == t.is_complex() && is_differentiable(g.scalar_type()), op,
+                      ": a gradient of type ", g.dtype(), " was given for a tensor of type ", t.dtype());
       if (!create_graph && g.requires_grad()) g = g.detach();
     }
     Edge e = gradient_edge(t.impl());
@@ -332,8 +350,8 @@ struct EdgeList {
 
 }  // namespace
 
-void backward(const variable_list& tensors, const variable_list& grad_tensors, std::optional<bool> retain_graph, bool create_graph,
-              const variable_list& inputs) {
+void backward(const variable_list& tensors, const variable_list& grad_tensors, std::optional<bool> retain_graph,
+              bool create_graph, const variable_list& inputs) {
   EdgeList roots, captures;
   variable_list grads;
   prepare_roots("backward", tensors, grad_tensors, roots.edges, grads, create_graph);
@@ -360,8 +378,8 @@ variable_list grad(const variable_list& outputs, const variable_list& inputs, co
     GRADUS_CHECK(inputs[i].defined() && inputs[i].requires_grad(), "grad: input ", i, " does not require grad");
     captures.edges.push_back(gradient_edge(inputs[i].impl()));
   }
-  variable_list result =
-      run_backward(roots.edges, std::move(grads), captures.edges, {retain_graph.value_or(create_graph), create_graph, false});
+  variable_list result = run_backward(roots.edges, std::move(grads), captures.edges,
+                                      {retain_graph.value_or(create_graph), create_graph, false});
   for (size_t i = 0; i < result.size(); ++i) {
     GRADUS_CHECK(allow_unused || result[i].defined(), "grad: input ", i,
                  " was not used in the graph; pass allow_unused=true to get an undefined gradient for it");

@@ -1,5 +1,6 @@
 // Views and in-place writes. Note [Views]: a view knows its root; both share one version. When something was written in
-// place through either, the root's history is the truth and a view's grad_fn is made again from it, as a strided view of it.
+// place through either, the root's history is the truth and a view's grad_fn is made again from it, as a strided view
+// of it.
 #include "recording.h"
 
 #include <algorithm>
@@ -23,7 +24,8 @@ Tensor as_strided_backward(const Tensor& grad, const ViewGeometry& root, const V
   Tensor flat = grad.new_zeros({length});
   Tensor places = flat.as_strided(view.sizes, view.strides, view.offset - start);
   if (core::overlaps_itself(*places.impl())) {
-    Tensor at = arange(length, TensorOptions(kLong).device(grad.device())).as_strided(view.sizes, view.strides, view.offset - start);
+    Tensor at = arange(length, TensorOptions(kLong).device(grad.device()))
+                    .as_strided(view.sizes, view.strides, view.offset - start);
     const std::optional<Tensor> indices[] = {at.reshape({-1})};
     flat = flat.index_put(indices, grad.reshape({-1}), /*accumulate=*/true);
   } else {
@@ -63,7 +65,9 @@ void rebuild_from_root(TensorImpl* view) {
 
 }  // namespace
 
-bool view_requires_grad(const TensorImpl* view) { return view->view_.base->has(TensorImpl::kRequiresGrad); }
+bool view_requires_grad(const TensorImpl* view) {
+  return view->view_.base->has(TensorImpl::kRequiresGrad);
+}
 
 void rebuild_view_history(TensorImpl* view) {
   if (view_requires_grad(view)) rebuild_from_root(view);
@@ -84,13 +88,13 @@ namespace {
 // Why a view that was made in a restricted way may not be written to, nor used after its base was.
 [[noreturn, gnu::cold]] void refuse_view(const TensorImpl* view, const char* who, const char* what) {
   const auto creation = static_cast<CreationMeta>(view->view_.creation);
-  const char* how = creation == CreationMeta::kNoGrad
-                        ? " was created in no_grad mode; do both in the same mode, or clone() it"
-                    : creation == CreationMeta::kMultiOutput
-                        ? " is the output of a function that returns multiple views, which do not allow their views to be modified inplace; clone() it, "
-                          "or use narrow or select"
-                    : creation == CreationMeta::kInference ? " was created in inference mode; clone() it first"
-                                                           : " was created inside a custom Function; clone() it first";
+  const char* how =
+      creation == CreationMeta::kNoGrad        ? " was created in no_grad mode; do both in the same mode, or clone() it"
+      : creation == CreationMeta::kMultiOutput ? " is the output of a function that returns multiple views, which do "
+                                                 "not allow their views to be modified inplace; clone() it, "
+                                                 "or use narrow or select"
+      : creation == CreationMeta::kInference   ? " was created in inference mode; clone() it first"
+                                               : " was created inside a custom Function; clone() it first";
   throw Error(str(who, ": the output of ", view->view_.maker, what, ", and it", how));
 }
 
@@ -110,13 +114,17 @@ void check_inplace(const Tensor& self, const char* op) {
   const char* who = op ? op : "in-place operator";
   if (t->has(TensorImpl::kView)) {
     const TensorImpl* base = t->view_.base;
-    if (t->view_.creation != static_cast<uint8_t>(CreationMeta::kDefault)) refuse_view(t, who, " is a view and is being modified inplace");
-    GRADUS_CHECK(!(base->has(TensorImpl::kRequiresGrad) && (base->node_ == nullptr || base->has(TensorImpl::kLeafNode))), who,
-                 ": a view of a leaf Variable that requires grad is being used in an in-place operation; use NoGradGuard to change the leaf");
+    if (t->view_.creation != static_cast<uint8_t>(CreationMeta::kDefault))
+      refuse_view(t, who, " is a view and is being modified inplace");
+    GRADUS_CHECK(
+        !(base->has(TensorImpl::kRequiresGrad) && (base->node_ == nullptr || base->has(TensorImpl::kLeafNode))), who,
+        ": a view of a leaf Variable that requires grad is being used in an in-place operation; use NoGradGuard to "
+        "change the leaf");
     return;
   }
-  GRADUS_CHECK(!(t->has(TensorImpl::kRequiresGrad) && (t->node_ == nullptr || t->has(TensorImpl::kLeafNode))), who,
-               ": a leaf Variable that requires grad is being used in an in-place operation; use NoGradGuard to change it");
+  GRADUS_CHECK(
+      !(t->has(TensorImpl::kRequiresGrad) && (t->node_ == nullptr || t->has(TensorImpl::kLeafNode))), who,
+      ": a leaf Variable that requires grad is being used in an in-place operation; use NoGradGuard to change it");
 }
 
 namespace {
@@ -134,29 +142,30 @@ Node* make_copy_slices(TensorImpl* base, const TensorImpl* view, Node* write) {
     }
   };
   const uint32_t edges = write->num_edges_;
-  Node* n = make_node("CopySlices", edges, 1,
-                      [inner = Inner(write), root = ViewGeometry(*base), v = ViewGeometry(*view)](const GradIn& g, GradOut& d) {
-                        Tensor whole = g[0].new_empty_strided(root.sizes, root.strides);
-                        whole.copy_(g[0]);
-                        Tensor part = whole.as_strided(v.sizes, v.strides, v.offset - root.offset);
-                        Tensor part_grad = part.clone();
-                        std::vector<Tensor> grads(inner.node->num_edges_);
-                        GradIn in(*inner.node, &part_grad);
-                        GradOut out(*inner.node, grads.data());
-                        inner.node->kind_->apply(*inner.node, in, out);
-                        for (size_t i = 1; i < grads.size(); ++i) {
-                          if (d.needs(i)) d[i] = grads[i];
-                        }
-                        if (!d.needs(0)) return;
-                        if (grads[0].defined()) {
-                          part.copy_(grads[0]);
-                        } else {
-                          part.zero_();
-                        }
-                        d[0] = whole;
-                      });
-  // The inner node keeps its edges: they say what it must compute, and what its saved tensors are made of. Here the root
-  // stands in for the part that was overwritten.
+  Node* n = make_node(
+      "CopySlices", edges, 1,
+      [inner = Inner(write), root = ViewGeometry(*base), v = ViewGeometry(*view)](const GradIn& g, GradOut& d) {
+        Tensor whole = g[0].new_empty_strided(root.sizes, root.strides);
+        whole.copy_(g[0]);
+        Tensor part = whole.as_strided(v.sizes, v.strides, v.offset - root.offset);
+        Tensor part_grad = part.clone();
+        std::vector<Tensor> grads(inner.node->num_edges_);
+        GradIn in(*inner.node, &part_grad);
+        GradOut out(*inner.node, grads.data());
+        inner.node->kind_->apply(*inner.node, in, out);
+        for (size_t i = 1; i < grads.size(); ++i) {
+          if (d.needs(i)) d[i] = grads[i];
+        }
+        if (!d.needs(0)) return;
+        if (grads[0].defined()) {
+          part.copy_(grads[0]);
+        } else {
+          part.zero_();
+        }
+        d[0] = whole;
+      });
+  // The inner node keeps its edges: they say what it must compute, and what its saved tensors are made of. Here the
+  // root stands in for the part that was overwritten.
   Edge root_edge = gradient_edge(base);
   n->edges_[0] = root_edge;
   for (uint32_t i = 1; i < edges; ++i) {
@@ -193,7 +202,8 @@ void rebase_history(const Tensor& self, Node* node) {
     return;
   }
   TensorImpl* base = t->view_.base;
-  GRADUS_CHECK(!core::overlaps_itself(*base), node->name_, ": the tensor behind the view overlaps itself and cannot be differentiated through an "
+  GRADUS_CHECK(!core::overlaps_itself(*base), node->name_,
+               ": the tensor behind the view overlaps itself and cannot be differentiated through an "
                "in-place write");
   Node* slices = make_copy_slices(base, t, node);
   set_node(base, slices);

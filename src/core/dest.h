@@ -31,11 +31,12 @@ class Dest {
   /// The Dest of result number i alone.
   Dest part(size_t i) const { return is_fresh() ? Dest() : Dest(kind_, targets_[i]); }
 
-  /// The tensor to write result 0 into. In place: self, whose shape and dtype must be these. Out: resized where it must.
-  /// Refuses tensors whose elements overlap, bumps the version.
+  /// The tensor to write result 0 into. In place: self, whose shape and dtype must be these. Out: resized where it
+  /// must. Refuses tensors whose elements overlap, bumps the version.
   Tensor result(const char* op, IntArrayRef sizes, ScalarType dtype, Device device,
                 MemoryFormat format = MemoryFormat::Contiguous) const {
-    if (kind_ == Kind::kFresh) [[likely]] return core::empty(sizes, dtype, device, format);
+    if (kind_ == Kind::kFresh) [[likely]]
+      return core::empty(sizes, dtype, device, format);
     prepare(op, sizes, dtype, device, format);
     return *targets_[0];
   }
@@ -44,9 +45,11 @@ class Dest {
   /// The checks of result() without handing out the tensor (elementwise operators write through target()).
   void prepare(const char* op, IntArrayRef sizes, ScalarType dtype, Device device, MemoryFormat format) const;
 
-  /// For a fresh result computed otherwise: returns it, or copies it into the target (out forms of composite operators).
+  /// For a fresh result computed otherwise: returns it, or copies it into the target (out forms of composite
+  /// operators).
   Tensor deliver(const char* op, Tensor computed) const;
-  /// Whether a target shares memory with `input`: a kernel that reads after it writes must then compute aside and deliver().
+  /// Whether a target shares memory with `input`: a kernel that reads after it writes must then compute aside and
+  /// deliver().
   bool shares_memory(const Tensor& input) const;
   bool shares_memory(std::initializer_list<const Tensor*> inputs) const {
     for (const Tensor* t : inputs) {
@@ -61,7 +64,8 @@ class Dest {
   const Tensor* targets_[3] = {};
 };
 
-/// Throws where `t` may not be written: undefined, one element seen in several places, an inference tensor outside inference mode.
+/// Throws where `t` may not be written: undefined, one element seen in several places, an inference tensor outside
+/// inference mode.
 void check_writable(const char* op, const Tensor& t);
 /// check_writable, and counts the write.
 void begin_write(const char* op, const Tensor& t);

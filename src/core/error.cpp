@@ -17,19 +17,33 @@ OutOfMemoryError::~OutOfMemoryError() = default;
 LinAlgError::~LinAlgError() = default;
 
 namespace {
-void warn_on_stderr(const std::string& message) { std::fprintf(stderr, "gradus: warning: %s\n", message.c_str()); }
+void warn_on_stderr(const std::string& message) {
+  std::fprintf(stderr, "gradus: warning: %s\n", message.c_str());
+}
 std::atomic<WarningHandler> warning_handler{&warn_on_stderr};
 }  // namespace
 
-WarningHandler set_warning_handler(WarningHandler handler) { return warning_handler.exchange(handler ? handler : &warn_on_stderr); }
-void warn(const std::string& message) { warning_handler.load()(message); }
+WarningHandler set_warning_handler(WarningHandler handler) {
+  return warning_handler.exchange(handler ? handler : &warn_on_stderr);
+}
+void warn(const std::string& message) {
+  warning_handler.load()(message);
+}
 
 namespace detail {
 
-void append_text(std::string& s, long v) { s.append(std::to_string(v)); }
-void append_text(std::string& s, long long v) { s.append(std::to_string(v)); }
-void append_text(std::string& s, unsigned long v) { s.append(std::to_string(v)); }
-void append_text(std::string& s, unsigned long long v) { s.append(std::to_string(v)); }
+void append_text(std::string& s, long v) {
+  s.append(std::to_string(v));
+}
+void append_text(std::string& s, long long v) {
+  s.append(std::to_string(v));
+}
+void append_text(std::string& s, unsigned long v) {
+  s.append(std::to_string(v));
+}
+void append_text(std::string& s, unsigned long long v) {
+  s.append(std::to_string(v));
+}
 void append_text(std::string& s, double v) {
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", v);

@@ -43,11 +43,14 @@ union NoDestroy {
   Shared value;
 };
 constinit NoDestroy shared_storage;
-Shared& shared() { return shared_storage.value; }
+Shared& shared() {
+  return shared_storage.value;
+}
 
 [[noreturn]] void out_of_memory(size_t nbytes) {
-  throw OutOfMemoryError(str("CPU memory: could not allocate ", nbytes, " bytes; ", memory_allocated(), " bytes are in use by tensors, ",
-                             memory_reserved(), " held. Use a smaller batch or free tensors"));
+  throw OutOfMemoryError(str("CPU memory: could not allocate ", nbytes, " bytes; ", memory_allocated(),
+                             " bytes are in use by tensors, ", memory_reserved(),
+                             " held. Use a smaller batch or free tensors"));
 }
 
 size_t small_in_use_locked(Shared& s) {
@@ -283,7 +286,8 @@ Allocator& get_allocator(DeviceType type) {
   }
   const int i = static_cast<int>(type);
   Allocator* a = i >= 0 && i < 32 ? core::allocators[i].load(std::memory_order_acquire) : nullptr;
-  GRADUS_CHECK_AS(NotImplementedError, a != nullptr, "get_allocator: nothing allocates memory on device ", Device(type).str(),
+  GRADUS_CHECK_AS(NotImplementedError, a != nullptr, "get_allocator: nothing allocates memory on device ",
+                  Device(type).str(),
                   "; this build has the CPU only unless a backend registers one with set_allocator");
   return *a;
 }

@@ -27,8 +27,10 @@ Tensor from_storage(Storage storage, IntArrayRef sizes, IntArrayRef strides, int
 /// A 0-dim tensor holding `value`; `wrapped` makes it weak in type promotion.
 Tensor scalar_tensor(const Scalar& value, ScalarType dtype, Device device, bool wrapped);
 /// Points `t` to other memory and geometry (resize_, set_, set_data).
-void replace(TensorImpl& t, Storage storage, IntArrayRef sizes, IntArrayRef strides, int64_t storage_offset, ScalarType dtype);
-/// Gives `t` another size; the storage grows where it must, elements keep their place in memory. Throws on borrowed memory.
+void replace(TensorImpl& t, Storage storage, IntArrayRef sizes, IntArrayRef strides, int64_t storage_offset,
+             ScalarType dtype);
+/// Gives `t` another size; the storage grows where it must, elements keep their place in memory. Throws on borrowed
+/// memory.
 void resize(const Tensor& t, IntArrayRef sizes, MemoryFormat format, const char* op);
 /// Recomputes numel and the contiguity flags after geometry_ was written.
 void refresh_geometry(TensorImpl& t);

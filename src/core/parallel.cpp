@@ -41,7 +41,9 @@ void set_num_threads(int n) {
   omp_set_num_threads(n);
 }
 
-bool in_parallel_region() { return inside; }
+bool in_parallel_region() {
+  return inside;
+}
 
 namespace kernels::detail {
 namespace {

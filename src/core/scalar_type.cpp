@@ -10,55 +10,99 @@ namespace gradus::inline v0 {
 
 const char* to_string(ScalarType t) {
   switch (t) {
-    case ScalarType::Byte: return "Byte";
-    case ScalarType::Char: return "Char";
-    case ScalarType::Short: return "Short";
-    case ScalarType::Int: return "Int";
-    case ScalarType::Long: return "Long";
-    case ScalarType::Half: return "Half";
-    case ScalarType::Float: return "Float";
-    case ScalarType::Double: return "Double";
-    case ScalarType::ComplexHalf: return "ComplexHalf";
-    case ScalarType::ComplexFloat: return "ComplexFloat";
-    case ScalarType::ComplexDouble: return "ComplexDouble";
-    case ScalarType::Bool: return "Bool";
-    case ScalarType::QInt8: return "QInt8";
-    case ScalarType::QUInt8: return "QUInt8";
-    case ScalarType::QInt32: return "QInt32";
-    case ScalarType::BFloat16: return "BFloat16";
-    case ScalarType::Float8_e5m2: return "Float8_e5m2";
-    case ScalarType::Float8_e4m3fn: return "Float8_e4m3fn";
-    case ScalarType::UInt16: return "UInt16";
-    case ScalarType::UInt32: return "UInt32";
-    case ScalarType::UInt64: return "UInt64";
-    default: return "Undefined";
+    case ScalarType::Byte:
+      return "Byte";
+    case ScalarType::Char:
+      return "Char";
+    case ScalarType::Short:
+      return "Short";
+    case ScalarType::Int:
+      return "Int";
+    case ScalarType::Long:
+      return "Long";
+    case ScalarType::Half:
+      return "Half";
+    case ScalarType::Float:
+      return "Float";
+    case ScalarType::Double:
+      return "Double";
+    case ScalarType::ComplexHalf:
+      return "ComplexHalf";
+    case ScalarType::ComplexFloat:
+      return "ComplexFloat";
+    case ScalarType::ComplexDouble:
+      return "ComplexDouble";
+    case ScalarType::Bool:
+      return "Bool";
+    case ScalarType::QInt8:
+      return "QInt8";
+    case ScalarType::QUInt8:
+      return "QUInt8";
+    case ScalarType::QInt32:
+      return "QInt32";
+    case ScalarType::BFloat16:
+      return "BFloat16";
+    case ScalarType::Float8_e5m2:
+      return "Float8_e5m2";
+    case ScalarType::Float8_e4m3fn:
+      return "Float8_e4m3fn";
+    case ScalarType::UInt16:
+      return "UInt16";
+    case ScalarType::UInt32:
+      return "UInt32";
+    case ScalarType::UInt64:
+      return "UInt64";
+    default:
+      return "Undefined";
   }
 }
 
 std::string TypeMeta::name() const {
   switch (type_) {
-    case ScalarType::Byte: return "unsigned char";
-    case ScalarType::Char: return "signed char";
-    case ScalarType::Short: return "short int";
-    case ScalarType::Int: return "int";
-    case ScalarType::Long: return "long int";
-    case ScalarType::Half: return "c10::Half";
-    case ScalarType::Float: return "float";
-    case ScalarType::Double: return "double";
-    case ScalarType::ComplexHalf: return "c10::complex<c10::Half>";
-    case ScalarType::ComplexFloat: return "c10::complex<float>";
-    case ScalarType::ComplexDouble: return "c10::complex<double>";
-    case ScalarType::Bool: return "bool";
-    case ScalarType::BFloat16: return "c10::BFloat16";
-    case ScalarType::QInt8: return "c10::qint8";
-    case ScalarType::QUInt8: return "c10::quint8";
-    case ScalarType::QInt32: return "c10::qint32";
-    case ScalarType::UInt16: return "unsigned short";
-    case ScalarType::UInt32: return "unsigned int";
-    case ScalarType::UInt64: return "unsigned long";
-    case ScalarType::Float8_e5m2: return "c10::Float8_e5m2";
-    case ScalarType::Float8_e4m3fn: return "c10::Float8_e4m3fn";
-    default: return "nullptr (uninitialized)";
+    case ScalarType::Byte:
+      return "unsigned char";
+    case ScalarType::Char:
+      return "signed char";
+    case ScalarType::Short:
+      return "short int";
+    case ScalarType::Int:
+      return "int";
+    case ScalarType::Long:
+      return "long int";
+    case ScalarType::Half:
+      return "c10::Half";
+    case ScalarType::Float:
+      return "float";
+    case ScalarType::Double:
+      return "double";
+    case ScalarType::ComplexHalf:
+      return "c10::complex<c10::Half>";
+    case ScalarType::ComplexFloat:
+      return "c10::complex<float>";
+    case ScalarType::ComplexDouble:
+      return "c10::complex<double>";
+    case ScalarType::Bool:
+      return "bool";
+    case ScalarType::BFloat16:
+      return "c10::BFloat16";
+    case ScalarType::QInt8:
+      return "c10::qint8";
+    case ScalarType::QUInt8:
+      return "c10::quint8";
+    case ScalarType::QInt32:
+      return "c10::qint32";
+    case ScalarType::UInt16:
+      return "unsigned short";
+    case ScalarType::UInt32:
+      return "unsigned int";
+    case ScalarType::UInt64:
+      return "unsigned long";
+    case ScalarType::Float8_e5m2:
+      return "c10::Float8_e5m2";
+    case ScalarType::Float8_e4m3fn:
+      return "c10::Float8_e4m3fn";
+    default:
+      return "nullptr (uninitialized)";
   }
 }
 
@@ -67,11 +111,16 @@ namespace {
 // Signed integers by width; a Byte with a signed one needs one step more than itself.
 int signed_rank(ScalarType t) {
   switch (t) {
-    case ScalarType::Char: return 1;
-    case ScalarType::Short: return 2;
-    case ScalarType::Int: return 3;
-    case ScalarType::Long: return 4;
-    default: return 0;
+    case ScalarType::Char:
+      return 1;
+    case ScalarType::Short:
+      return 2;
+    case ScalarType::Int:
+      return 3;
+    case ScalarType::Long:
+      return 4;
+    default:
+      return 0;
   }
 }
 
@@ -97,12 +146,14 @@ ScalarType promote_floats(ScalarType a, ScalarType b) {
 ScalarType to_complex(ScalarType t) {
   return t == ScalarType::Double ? ScalarType::ComplexDouble
          : t == ScalarType::Half ? ScalarType::ComplexHalf
-         : is_complex(t) ? t : ScalarType::ComplexFloat;
+         : is_complex(t)         ? t
+                                 : ScalarType::ComplexFloat;
 }
 
 ScalarType promote_or_undefined(ScalarType a, ScalarType b) {
   if (a == b) return a;
-  if (a == ScalarType::Undefined || b == ScalarType::Undefined || is_quantized(a) || is_quantized(b)) return ScalarType::Undefined;
+  if (a == ScalarType::Undefined || b == ScalarType::Undefined || is_quantized(a) || is_quantized(b))
+    return ScalarType::Undefined;
   if (a == ScalarType::Bool) return b;
   if (b == ScalarType::Bool) return a;
   if (is_complex(a) || is_complex(b)) {
@@ -138,10 +189,14 @@ bool can_cast(ScalarType from, ScalarType to) {
   return true;
 }
 
-ScalarType get_default_dtype() { return default_dtype.load(std::memory_order_relaxed); }
+ScalarType get_default_dtype() {
+  return default_dtype.load(std::memory_order_relaxed);
+}
 void set_default_dtype(ScalarType t) {
-  GRADUS_CHECK_AS(TypeError, t == ScalarType::Float || t == ScalarType::Double || t == ScalarType::Half || t == ScalarType::BFloat16,
-                  "set_default_dtype: ", t, " was given; expected Float, Double, Half or BFloat16");
+  GRADUS_CHECK_AS(
+      TypeError,
+      t == ScalarType::Float || t == ScalarType::Double || t == ScalarType::Half || t == ScalarType::BFloat16,
+      "set_default_dtype: ", t, " was given; expected Float, Double, Half or BFloat16");
   default_dtype.store(t, std::memory_order_relaxed);
 }
 
@@ -194,10 +249,14 @@ const char* name(Layout layout) {
 }
 const char* name(MemoryFormat format) {
   switch (format) {
-    case MemoryFormat::Contiguous: return "Contiguous";
-    case MemoryFormat::Preserve: return "Preserve";
-    case MemoryFormat::ChannelsLast: return "ChannelsLast";
-    default: return "ChannelsLast3d";
+    case MemoryFormat::Contiguous:
+      return "Contiguous";
+    case MemoryFormat::Preserve:
+      return "Preserve";
+    case MemoryFormat::ChannelsLast:
+      return "ChannelsLast";
+    default:
+      return "ChannelsLast3d";
   }
 }
 

@@ -53,10 +53,13 @@ void free_storage(StorageImpl* s) noexcept {
 }
 
 void release_storage(StorageImpl* s) noexcept {
-  if (s->refs.load(std::memory_order_acquire) == 1 || s->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) free_storage(s);
+  if (s->refs.load(std::memory_order_acquire) == 1 || s->refs.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    free_storage(s);
 }
 
-StorageImpl* new_storage() { return new (core::small_allocate(sizeof(StorageImpl))) StorageImpl; }
+StorageImpl* new_storage() {
+  return new (core::small_allocate(sizeof(StorageImpl))) StorageImpl;
+}
 
 // Takes one hold away; the last one frees storage and block.
 void release_hold(TensorImpl* t) noexcept;
@@ -78,7 +81,8 @@ void free_block(TensorImpl* t) noexcept {
   const bool own_embedded = t->has(TensorImpl::kEmbedded);
   const size_t bytes = t->block_bytes_;
   if (s && !t->has(TensorImpl::kBorrowed) && !(own_embedded && s == embedded_storage(t))) release_storage(s);
-  // The embedded storage lives to the end of its block: others may still use it, and then the last of them frees the block.
+  // The embedded storage lives to the end of its block: others may still use it, and then the last of them frees the
+  // block.
   if (own_embedded) {
     release_storage(embedded_storage(t));
   } else {
@@ -128,8 +132,12 @@ void TensorImpl::release_shared() {
 
 namespace core {
 
-void hold(TensorImpl* t) { t->counts_.fetch_add(TensorImpl::kHoldOne, std::memory_order_relaxed); }
-void unhold(TensorImpl* t) noexcept { release_hold(t); }
+void hold(TensorImpl* t) {
+  t->counts_.fetch_add(TensorImpl::kHoldOne, std::memory_order_relaxed);
+}
+void unhold(TensorImpl* t) noexcept {
+  release_hold(t);
+}
 
 bool try_retain(TensorImpl* t) {
   uint64_t c = t->counts_.load(std::memory_order_acquire);
@@ -161,10 +169,12 @@ void dense_strides(IntArrayRef sizes, MemoryFormat format, int64_t* strides) {
     step *= sizes[d] > 0 ? sizes[d] : 1;
   };
   if (format == MemoryFormat::ChannelsLast) {
-    GRADUS_CHECK(sizes.size() == 4, "memory format channels_last needs 4 dimensions; the shape ", sizes, " has ", sizes.size());
+    GRADUS_CHECK(sizes.size() == 4, "memory format channels_last needs 4 dimensions; the shape ", sizes, " has ",
+                 sizes.size());
     for (int d : kLast2d) place(static_cast<size_t>(d));
   } else if (format == MemoryFormat::ChannelsLast3d) {
-    GRADUS_CHECK(sizes.size() == 5, "memory format channels_last_3d needs 5 dimensions; the shape ", sizes, " has ", sizes.size());
+    GRADUS_CHECK(sizes.size() == 5, "memory format channels_last_3d needs 5 dimensions; the shape ", sizes, " has ",
+                 sizes.size());
     for (int d : kLast3d) place(static_cast<size_t>(d));
   } else {
     for (size_t d = sizes.size(); d-- > 0;) place(d);
@@ -279,7 +289,9 @@ TensorImpl* new_impl(size_t bytes, ScalarType dtype, Device device) {
   return t;
 }
 
-Device with_index(Device d) { return d.is_cuda() && !d.has_index() ? Device(d.type(), 0) : d.is_cpu() ? Device(kCPU) : d; }
+Device with_index(Device d) {
+  return d.is_cuda() && !d.has_index() ? Device(d.type(), 0) : d.is_cpu() ? Device(kCPU) : d;
+}
 
 // Attaches new memory for `nbytes` to a tensor made with room for it where it is small.
 void attach_memory(TensorImpl* t, size_t nbytes, bool embedded) {
@@ -374,7 +386,8 @@ Tensor empty_like(const Tensor& like, ScalarType dtype) {
       const int64_t a = t.strides()[static_cast<size_t>(order[j - 1])], b = t.strides()[static_cast<size_t>(order[j])];
       // Of two dimensions with one stride the smaller is the inner one.
       const bool longer = sizes[static_cast<size_t>(order[j - 1])] > sizes[static_cast<size_t>(order[j])];
-      if (a == 0 || b == 0 || b > a || (b == a && !longer)) break;  // an expanded dimension says nothing about the order
+      if (a == 0 || b == 0 || b > a || (b == a && !longer))
+        break;  // an expanded dimension says nothing about the order
       std::swap(order[j], order[j - 1]);
     }
   }
@@ -414,7 +427,9 @@ Tensor alias(const Tensor& tensor, IntArrayRef sizes, IntArrayRef strides, int64
   return result;
 }
 
-Tensor alias(const Tensor& t) { return alias(t, t.sizes(), t.strides(), t.storage_offset()); }
+Tensor alias(const Tensor& t) {
+  return alias(t, t.sizes(), t.strides(), t.storage_offset());
+}
 
 Tensor view_of(const Tensor& tensor, IntArrayRef sizes, IntArrayRef strides, int64_t offset, const char* maker) {
   TensorImpl& t = *tensor.impl();
@@ -439,11 +454,12 @@ Tensor view_of(const Tensor& tensor, IntArrayRef sizes, IntArrayRef strides, int
   return result;
 }
 
-Tensor from_storage(Storage storage, IntArrayRef sizes, IntArrayRef strides, int64_t offset, ScalarType dtype, Device device) {
+Tensor from_storage(Storage storage, IntArrayRef sizes, IntArrayRef strides, int64_t offset, ScalarType dtype,
+                    Device device) {
   checked_numel(sizes, dtype, "from_blob");
   const size_t needed = reach(sizes, strides, offset, dtype, "from_blob");
-  GRADUS_CHECK(needed <= storage.nbytes(), "sizes ", sizes, ", strides ", strides, " and offset ", offset, " need ", needed,
-               " bytes; the storage has ", storage.nbytes());
+  GRADUS_CHECK(needed <= storage.nbytes(), "sizes ", sizes, ", strides ", strides, " and offset ", offset, " need ",
+               needed, " bytes; the storage has ", storage.nbytes());
   Tensor result(new_impl(sizeof(TensorImpl), dtype, with_index(device)));
   TensorImpl* t = result.impl();
   t->storage_ = storage.release();
@@ -457,29 +473,47 @@ Tensor scalar_tensor(const Scalar& value, ScalarType dtype, Device device, bool 
   if (device.is_meta()) return r;
   void* p = r.data_ptr();
   switch (dtype) {
-#define GRADUS_CASE(T, name) \
-  case ScalarType::name: { \
+#define GRADUS_CASE(T, name)                    \
+  case ScalarType::name: {                      \
     const T v = static_cast<T>(value.as_int()); \
-    std::memcpy(p, &v, sizeof v); \
-    break; \
+    std::memcpy(p, &v, sizeof v);               \
+    break;                                      \
   }
-    GRADUS_CASE(uint8_t, Byte) GRADUS_CASE(int8_t, Char) GRADUS_CASE(int16_t, Short) GRADUS_CASE(int32_t, Int)
-    GRADUS_CASE(int64_t, Long) GRADUS_CASE(uint16_t, UInt16) GRADUS_CASE(uint32_t, UInt32) GRADUS_CASE(uint64_t, UInt64)
+    GRADUS_CASE(uint8_t, Byte)
+    GRADUS_CASE(int8_t, Char)
+    GRADUS_CASE(int16_t, Short)
+    GRADUS_CASE(int32_t, Int)
+    GRADUS_CASE(int64_t, Long)
+    GRADUS_CASE(uint16_t, UInt16)
+    GRADUS_CASE(uint32_t, UInt32)
+    GRADUS_CASE(uint64_t, UInt64)
 #undef GRADUS_CASE
-#define GRADUS_CASE(T, name) \
-  case ScalarType::name: { \
+#define GRADUS_CASE(T, name)                          \
+  case ScalarType::name: {                            \
     const T v(static_cast<float>(value.as_double())); \
-    std::memcpy(p, &v, sizeof v); \
-    break; \
+    std::memcpy(p, &v, sizeof v);                     \
+    break;                                            \
   }
-    GRADUS_CASE(Half, Half) GRADUS_CASE(BFloat16, BFloat16) GRADUS_CASE(float, Float)
-    GRADUS_CASE(Float8_e4m3fn, Float8_e4m3fn) GRADUS_CASE(Float8_e5m2, Float8_e5m2)
+    GRADUS_CASE(Half, Half)
+    GRADUS_CASE(BFloat16, BFloat16)
+    GRADUS_CASE(float, Float)
+    GRADUS_CASE(Float8_e4m3fn, Float8_e4m3fn)
+    GRADUS_CASE(Float8_e5m2, Float8_e5m2)
 #undef GRADUS_CASE
-    case ScalarType::Double: *static_cast<double*>(p) = value.as_double(); break;
-    case ScalarType::Bool: *static_cast<bool*>(p) = value.isIntegral(true) ? value.as_int() != 0 : value.as_double() != 0; break;
-    case ScalarType::ComplexFloat: *static_cast<complex<float>*>(p) = complex<float>(value.as_complex()); break;
-    case ScalarType::ComplexDouble: *static_cast<complex<double>*>(p) = value.as_complex(); break;
-    default: GRADUS_CHECK_AS(TypeError, false, "a number cannot be stored as ", dtype);
+    case ScalarType::Double:
+      *static_cast<double*>(p) = value.as_double();
+      break;
+    case ScalarType::Bool:
+      *static_cast<bool*>(p) = value.isIntegral(true) ? value.as_int() != 0 : value.as_double() != 0;
+      break;
+    case ScalarType::ComplexFloat:
+      *static_cast<complex<float>*>(p) = complex<float>(value.as_complex());
+      break;
+    case ScalarType::ComplexDouble:
+      *static_cast<complex<double>*>(p) = value.as_complex();
+      break;
+    default:
+      GRADUS_CHECK_AS(TypeError, false, "a number cannot be stored as ", dtype);
   }
   return r;
 }
@@ -505,7 +539,8 @@ void resize(const Tensor& tensor, IntArrayRef sizes, MemoryFormat format, const 
   if (!t.storage_ || needed > t.storage_->nbytes) {
     GRADUS_CHECK(!t.storage_ || t.storage_->resizable, op, ": the tensor borrows memory of ", t.storage_->nbytes,
                  " bytes and cannot grow to ", needed);
-    GRADUS_CHECK(!t.has(TensorImpl::kView), op, ": a view's memory cannot grow; shape ", tensor.sizes(), " was to become ", sizes);
+    GRADUS_CHECK(!t.has(TensorImpl::kView), op, ": a view's memory cannot grow; shape ", tensor.sizes(),
+                 " was to become ", sizes);
     Storage bigger = Storage::allocate(needed, t.device_);
     if (t.storage_ && t.storage_->data && bigger.get()->data && t.device_.is_cpu()) {
       std::memcpy(bigger.get()->data, t.storage_->data, t.storage_->nbytes);
@@ -558,7 +593,9 @@ void Geometry::resize_slow(int n) {
   }
   ndim_ = n;
 }
-void Geometry::drop_slow() { core::cpu_free(heap_, sizeof(int64_t) * 2 * static_cast<size_t>(ndim_)); }
+void Geometry::drop_slow() {
+  core::cpu_free(heap_, sizeof(int64_t) * 2 * static_cast<size_t>(ndim_));
+}
 
 namespace detail {
 
@@ -572,7 +609,8 @@ int64_t wrap_dim_slow(int64_t dim, int64_t ndim, const char* op) {
   const int64_t n = ndim == 0 ? 1 : ndim;
   GRADUS_CHECK_AS(IndexError, dim >= -n && dim < n, op, ": dim ", dim, " is out of range for a tensor of ", ndim,
                   " dimensions; expected ", -n, "..", n - 1);
-  GRADUS_CHECK_AS(IndexError, ndim > 0 || op[0] != 's' || (std::strcmp(op, "size") != 0 && std::strcmp(op, "stride") != 0), op,
+  GRADUS_CHECK_AS(IndexError,
+                  ndim > 0 || op[0] != 's' || (std::strcmp(op, "size") != 0 && std::strcmp(op, "stride") != 0), op,
                   ": dim ", dim, " was given; a 0-dim tensor has no dimensions");
   return dim < 0 ? dim + n : dim;
 }

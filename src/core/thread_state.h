@@ -30,7 +30,11 @@ extern constinit thread_local ThreadState tls __attribute__((tls_model("initial-
 
 }  // namespace core
 
-inline bool grad_mode_enabled() { return (core::tls.flags & core::kGradMode) != 0; }
-inline bool intercepted() { return (core::tls.flags & core::kInterposed) != 0; }
+inline bool grad_mode_enabled() {
+  return (core::tls.flags & core::kGradMode) != 0;
+}
+inline bool intercepted() {
+  return (core::tls.flags & core::kInterposed) != 0;
+}
 
 }  // namespace gradus::inline v0

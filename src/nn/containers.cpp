@@ -22,13 +22,18 @@ std::shared_ptr<Module> SequentialImpl::clone(const std::optional<Device>& devic
   return copy;
 }
 
-void SequentialImpl::pretty_print(std::ostream& stream) const { stream << "torch::nn::Sequential"; }
+void SequentialImpl::pretty_print(std::ostream& stream) const {
+  stream << "torch::nn::Sequential";
+}
 
 const AnyModule& SequentialImpl::checked(size_t i) const {
-  GRADUS_CHECK_AS(IndexError, i < modules_.size(), "Sequential: index ", i, " is out of range for ", modules_.size(), " modules");
+  GRADUS_CHECK_AS(IndexError, i < modules_.size(), "Sequential: index ", i, " is out of range for ", modules_.size(),
+                  " modules");
   return modules_[i];
 }
-std::shared_ptr<Module> SequentialImpl::ptr(size_t i) const { return checked(i).ptr(); }
+std::shared_ptr<Module> SequentialImpl::ptr(size_t i) const {
+  return checked(i).ptr();
+}
 
 Tensor SequentialImpl::plain_forward(const Tensor& x) {
   GRADUS_CHECK(!modules_.empty(), "Sequential: it is empty; expected at least one module");
@@ -61,7 +66,9 @@ std::shared_ptr<Module> ModuleListImpl::clone(const std::optional<Device>& devic
   return copy;
 }
 
-void ModuleListImpl::pretty_print(std::ostream& stream) const { stream << "torch::nn::ModuleList"; }
+void ModuleListImpl::pretty_print(std::ostream& stream) const {
+  stream << "torch::nn::ModuleList";
+}
 
 void ModuleListImpl::push_back(std::shared_ptr<Module> module) {
   register_module(std::to_string(modules_.size()), module);
@@ -69,7 +76,8 @@ void ModuleListImpl::push_back(std::shared_ptr<Module> module) {
 }
 
 void ModuleListImpl::insert(size_t index, std::shared_ptr<Module> module) {
-  GRADUS_CHECK_AS(IndexError, index <= modules_.size(), "ModuleList: index ", index, " is out of range for ", modules_.size(), " modules");
+  GRADUS_CHECK_AS(IndexError, index <= modules_.size(), "ModuleList: index ", index, " is out of range for ",
+                  modules_.size(), " modules");
   modules_.insert(modules_.begin() + static_cast<std::ptrdiff_t>(index), std::move(module));
   // The names are the positions.
   for (size_t i = index; i < modules_.size(); ++i) {
@@ -82,10 +90,13 @@ void ModuleListImpl::insert(size_t index, std::shared_ptr<Module> module) {
 }
 
 std::shared_ptr<Module> ModuleListImpl::ptr(size_t i) const {
-  GRADUS_CHECK_AS(IndexError, i < modules_.size(), "ModuleList: index ", i, " is out of range for ", modules_.size(), " modules");
+  GRADUS_CHECK_AS(IndexError, i < modules_.size(), "ModuleList: index ", i, " is out of range for ", modules_.size(),
+                  " modules");
   return modules_[i];
 }
 
-void FunctionalImpl::pretty_print(std::ostream& stream) const { stream << "torch::nn::Functional()"; }
+void FunctionalImpl::pretty_print(std::ostream& stream) const {
+  stream << "torch::nn::Functional()";
+}
 
 }  // namespace gradus::inline v0::nn

@@ -40,7 +40,9 @@ void check_size(const char* layer, const char* name, int64_t value, int64_t leas
 
 // --- Linear ---
 
-LinearImpl::LinearImpl(const LinearOptions& o) : options(o) { LinearImpl::reset(); }
+LinearImpl::LinearImpl(const LinearOptions& o) : options(o) {
+  LinearImpl::reset();
+}
 
 void LinearImpl::reset() {
   check_size("Linear", "in_features", options.in_features(), 0);
@@ -49,23 +51,32 @@ void LinearImpl::reset() {
   bind_parameter("bias", bias, options.bias() ? empty({options.out_features()}) : Tensor(), options.bias());
   reset_parameters();
 }
-void LinearImpl::reset_parameters() { reset_weight_and_bias(weight, bias); }
+void LinearImpl::reset_parameters() {
+  reset_weight_and_bias(weight, bias);
+}
 void LinearImpl::pretty_print(std::ostream& s) const {
-  s << "torch::nn::Linear(in_features=" << options.in_features() << ", out_features=" << options.out_features() << ", bias=" << boolean(options.bias()) << ")";
+  s << "torch::nn::Linear(in_features=" << options.in_features() << ", out_features=" << options.out_features()
+    << ", bias=" << boolean(options.bias()) << ")";
 }
 Tensor LinearImpl::forward(const Tensor& input) {
   return bias.defined() ? gradus::linear(input, weight, bias) : gradus::linear(input, weight);
 }
 
-void IdentityImpl::pretty_print(std::ostream& s) const { s << "torch::nn::Identity()"; }
+void IdentityImpl::pretty_print(std::ostream& s) const {
+  s << "torch::nn::Identity()";
+}
 void FlattenImpl::pretty_print(std::ostream& s) const {
   s << "torch::nn::Flatten(start_dim=" << options.start_dim() << ", end_dim=" << options.end_dim() << ")";
 }
-Tensor FlattenImpl::forward(const Tensor& input) { return input.flatten(options.start_dim(), options.end_dim()); }
+Tensor FlattenImpl::forward(const Tensor& input) {
+  return input.flatten(options.start_dim(), options.end_dim());
+}
 
 // --- Conv2d ---
 
-Conv2dImpl::Conv2dImpl(Conv2dOptions o) : options(std::move(o)) { Conv2dImpl::reset(); }
+Conv2dImpl::Conv2dImpl(Conv2dOptions o) : options(std::move(o)) {
+  Conv2dImpl::reset();
+}
 
 void Conv2dImpl::reset() {
   const int64_t groups = options.groups(), in = options.in_channels(), out = options.out_channels();
@@ -86,11 +97,13 @@ void Conv2dImpl::reset() {
   bind_parameter("bias", bias, options.bias() ? empty({out}) : Tensor(), options.bias());
   reset_parameters();
 }
-void Conv2dImpl::reset_parameters() { reset_weight_and_bias(weight, bias); }
+void Conv2dImpl::reset_parameters() {
+  reset_weight_and_bias(weight, bias);
+}
 
 void Conv2dImpl::pretty_print(std::ostream& s) const {
-  s << "torch::nn::Conv2d(" << options.in_channels() << ", " << options.out_channels() << ", kernel_size=" << list(options.kernel_size())
-    << ", stride=" << list(options.stride());
+  s << "torch::nn::Conv2d(" << options.in_channels() << ", " << options.out_channels()
+    << ", kernel_size=" << list(options.kernel_size()) << ", stride=" << list(options.stride());
   if (auto* p = std::get_if<ExpandingArray<2>>(&options.padding())) {
     if ((*p)[0] != 0 || (*p)[1] != 0) s << ", padding=" << list(*p);
   } else {
@@ -111,18 +124,28 @@ Tensor Conv2dImpl::forward(const Tensor& input) {
     std::vector<int64_t> pad(4, 0);  // last dimension first
     for (size_t i = 0; i < 2; ++i) {
       const int64_t total = numbers ? 2 * (*numbers)[i]
-                            : std::holds_alternative<enumtype::kSame>(options.padding()) ? options.dilation()[i] * (kernel[i] - 1) : 0;
+                            : std::holds_alternative<enumtype::kSame>(options.padding())
+                                ? options.dilation()[i] * (kernel[i] - 1)
+                                : 0;
       pad[2 * (1 - i)] = total / 2;
       pad[2 * (1 - i) + 1] = total - total / 2;
     }
     static constexpr const char* kModes[] = {"constant", "reflect", "replicate", "circular"};
     static constexpr int64_t kNoPadding[] = {0, 0};
     Tensor padded = gradus::pad(input, pad, kModes[options.padding_mode().index()]);
-    return gradus::conv2d(padded, weight, bias, options.stride(), IntArrayRef(kNoPadding), options.dilation(), options.groups());
+    return gradus::conv2d(padded, weight, bias, options.stride(), IntArrayRef(kNoPadding), options.dilation(),
+                          options.groups());
   }
-  if (numbers) return gradus::conv2d(input, weight, bias, options.stride(), IntArrayRef(*numbers), options.dilation(), options.groups());
-  return functional::conv2d(input, weight, functional::Conv2dFuncOptions().bias(bias).stride(options.stride()).padding(options.padding())
-                                               .dilation(options.dilation()).groups(options.groups()));
+  if (numbers)
+    return gradus::conv2d(input, weight, bias, options.stride(), IntArrayRef(*numbers), options.dilation(),
+                          options.groups());
+  return functional::conv2d(input, weight,
+                            functional::Conv2dFuncOptions()
+                                .bias(bias)
+                                .stride(options.stride())
+                                .padding(options.padding())
+                                .dilation(options.dilation())
+                                .groups(options.groups()));
 }
 
 // --- batch and layer norm ---
@@ -164,8 +187,8 @@ Tensor BatchNormImplBase::normalize(const Tensor& input) {
   }
   const bool use_batch = training || !running_mean.defined();
   const bool use_running = !training || options.track_running_stats();
-  return gradus::batch_norm(input, weight, bias, use_running ? running_mean : Tensor(), use_running ? running_var : Tensor(), use_batch, factor,
-                            options.eps(), true);
+  return gradus::batch_norm(input, weight, bias, use_running ? running_mean : Tensor(),
+                            use_running ? running_var : Tensor(), use_batch, factor, options.eps(), true);
 }
 void BatchNormImplBase::print(std::ostream& s, const char* name) const {
   s << "torch::nn::" << name << "(" << options.num_features() << ", eps=" << options.eps() << ", momentum=";
@@ -174,12 +197,18 @@ void BatchNormImplBase::print(std::ostream& s, const char* name) const {
   } else {
     s << "None";
   }
-  s << ", affine=" << boolean(options.affine()) << ", track_running_stats=" << boolean(options.track_running_stats()) << ")";
+  s << ", affine=" << boolean(options.affine()) << ", track_running_stats=" << boolean(options.track_running_stats())
+    << ")";
 }
-void BatchNorm1dImpl::pretty_print(std::ostream& s) const { print(s, "BatchNorm1d"); }
-void BatchNorm2dImpl::pretty_print(std::ostream& s) const { print(s, "BatchNorm2d"); }
+void BatchNorm1dImpl::pretty_print(std::ostream& s) const {
+  print(s, "BatchNorm1d");
+}
+void BatchNorm2dImpl::pretty_print(std::ostream& s) const {
+  print(s, "BatchNorm2d");
+}
 Tensor BatchNorm1dImpl::forward(const Tensor& input) {
-  GRADUS_CHECK_AS(ValueError, input.dim() == 2 || input.dim() == 3, "BatchNorm1d: the input has ", input.dim(), " dimensions; expected 2 or 3");
+  GRADUS_CHECK_AS(ValueError, input.dim() == 2 || input.dim() == 3, "BatchNorm1d: the input has ", input.dim(),
+                  " dimensions; expected 2 or 3");
   return normalize(input);
 }
 Tensor BatchNorm2dImpl::forward(const Tensor& input) {
@@ -187,9 +216,12 @@ Tensor BatchNorm2dImpl::forward(const Tensor& input) {
   return normalize(input);
 }
 
-LayerNormImpl::LayerNormImpl(LayerNormOptions o) : options(std::move(o)) { LayerNormImpl::reset(); }
+LayerNormImpl::LayerNormImpl(LayerNormOptions o) : options(std::move(o)) {
+  LayerNormImpl::reset();
+}
 void LayerNormImpl::reset() {
-  GRADUS_CHECK_AS(ValueError, !options.normalized_shape().empty(), "LayerNorm: normalized_shape is empty; expected the last dimensions' sizes");
+  GRADUS_CHECK_AS(ValueError, !options.normalized_shape().empty(),
+                  "LayerNorm: normalized_shape is empty; expected the last dimensions' sizes");
   for (int64_t n : options.normalized_shape()) check_size("LayerNorm", "normalized_shape", n, 0);
   const bool affine = options.elementwise_affine();
   bind_parameter("weight", weight, affine ? gradus::empty(options.normalized_shape()) : Tensor(), affine);
@@ -213,7 +245,9 @@ Tensor LayerNormImpl::forward(const Tensor& input) {
 
 // --- Embedding ---
 
-EmbeddingImpl::EmbeddingImpl(EmbeddingOptions o) : options(std::move(o)) { EmbeddingImpl::reset(); }
+EmbeddingImpl::EmbeddingImpl(EmbeddingOptions o) : options(std::move(o)) {
+  EmbeddingImpl::reset();
+}
 
 void EmbeddingImpl::reset() {
   const int64_t rows = options.num_embeddings();
@@ -221,12 +255,14 @@ void EmbeddingImpl::reset() {
   check_size("Embedding", "embedding_dim", options.embedding_dim(), 0);
   if (options.padding_idx()) {
     int64_t p = *options.padding_idx();
-    GRADUS_CHECK_AS(ValueError, p >= -rows && p < rows, "Embedding: padding_idx ", p, " is out of range for ", rows, " rows");
+    GRADUS_CHECK_AS(ValueError, p >= -rows && p < rows, "Embedding: padding_idx ", p, " is out of range for ", rows,
+                    " rows");
     options.padding_idx(p < 0 ? p + rows : p);
   }
   if (options._weight().defined()) {
-    GRADUS_CHECK_AS(ValueError, options._weight().sizes() == IntArrayRef({rows, options.embedding_dim()}), "Embedding: _weight has shape ",
-                    options._weight().sizes(), "; expected (", rows, ", ", options.embedding_dim(), ")");
+    GRADUS_CHECK_AS(ValueError, options._weight().sizes() == IntArrayRef({rows, options.embedding_dim()}),
+                    "Embedding: _weight has shape ", options._weight().sizes(), "; expected (", rows, ", ",
+                    options.embedding_dim(), ")");
     bind_parameter("weight", weight, options._weight());
     return;
   }
@@ -239,7 +275,8 @@ void EmbeddingImpl::reset_parameters() {
   if (options.padding_idx()) weight.select(0, *options.padding_idx()).zero_();
 }
 void EmbeddingImpl::pretty_print(std::ostream& s) const {
-  s << "torch::nn::Embedding(num_embeddings=" << options.num_embeddings() << ", embedding_dim=" << options.embedding_dim();
+  s << "torch::nn::Embedding(num_embeddings=" << options.num_embeddings()
+    << ", embedding_dim=" << options.embedding_dim();
   if (options.padding_idx()) s << ", padding_idx=" << *options.padding_idx();
   if (options.max_norm()) s << ", max_norm=" << *options.max_norm();
   if (options.norm_type() != 2) s << ", norm_type=" << options.norm_type();
@@ -248,14 +285,22 @@ void EmbeddingImpl::pretty_print(std::ostream& s) const {
   s << ")";
 }
 Tensor EmbeddingImpl::forward(const Tensor& indices) {
-  return functional::embedding(indices, weight, functional::EmbeddingFuncOptions().padding_idx(options.padding_idx()).max_norm(options.max_norm())
-                                                    .norm_type(options.norm_type()).scale_grad_by_freq(options.scale_grad_by_freq())
-                                                    .sparse(options.sparse()));
+  return functional::embedding(indices, weight,
+                               functional::EmbeddingFuncOptions()
+                                   .padding_idx(options.padding_idx())
+                                   .max_norm(options.max_norm())
+                                   .norm_type(options.norm_type())
+                                   .scale_grad_by_freq(options.scale_grad_by_freq())
+                                   .sparse(options.sparse()));
 }
 Embedding Embedding::from_pretrained(const Tensor& embeddings, const EmbeddingFromPretrainedOptions& o) {
-  GRADUS_CHECK_AS(ValueError, embeddings.dim() == 2, "Embedding: the embeddings have ", embeddings.dim(), " dimensions; expected 2");
-  Embedding e(EmbeddingOptions(embeddings.size(0), embeddings.size(1))._weight(embeddings.detach()).padding_idx(o.padding_idx())
-                  .scale_grad_by_freq(o.scale_grad_by_freq()).sparse(o.sparse()));
+  GRADUS_CHECK_AS(ValueError, embeddings.dim() == 2, "Embedding: the embeddings have ", embeddings.dim(),
+                  " dimensions; expected 2");
+  Embedding e(EmbeddingOptions(embeddings.size(0), embeddings.size(1))
+                  ._weight(embeddings.detach())
+                  .padding_idx(o.padding_idx())
+                  .scale_grad_by_freq(o.scale_grad_by_freq())
+                  .sparse(o.sparse()));
   e->weight.set_requires_grad(!o.freeze());
   return e;
 }

@@ -25,17 +25,21 @@ namespace {
 
 thread_local detail::CloneMemo* clone_memo = nullptr;
 
-std::string join(const std::string& prefix, const std::string& name) { return prefix.empty() ? name : prefix + "." + name; }
+std::string join(const std::string& prefix, const std::string& name) {
+  return prefix.empty() ? name : prefix + "." + name;
+}
 
 void check_name(const char* op, const std::string& name) {
   GRADUS_CHECK_AS(ValueError, !name.empty(), op, ": the name is empty; expected one");
-  GRADUS_CHECK_AS(ValueError, name.find('.') == std::string::npos, op, ": the name '", name, "' contains a dot; dots separate the levels of modules");
+  GRADUS_CHECK_AS(ValueError, name.find('.') == std::string::npos, op, ": the name '", name,
+                  "' contains a dot; dots separate the levels of modules");
 }
 
 // A copy of the registrations that shares the tensors. Members of the other object are not ours to point at.
 void copy_slots(OrderedDict<std::string, detail::Slot>& to, const OrderedDict<std::string, detail::Slot>& from) {
   to.clear();
-  for (const auto& item : from) to.insert(item.key(), detail::Slot{nullptr, std::make_unique<Tensor>(item.value().get())});
+  for (const auto& item : from)
+    to.insert(item.key(), detail::Slot{nullptr, std::make_unique<Tensor>(item.value().get())});
 }
 
 Tensor& add_slot(OrderedDict<std::string, detail::Slot>& slots, std::string name, Tensor* member, Tensor value) {
@@ -50,11 +54,17 @@ Tensor& add_slot(OrderedDict<std::string, detail::Slot>& slots, std::string name
 }  // namespace
 
 Module::Module() : parameters_("Parameter"), buffers_("Buffer"), children_("Submodule") {}
-Module::Module(std::string name) : Module() { name_ = std::move(name); }
+Module::Module(std::string name) : Module() {
+  name_ = std::move(name);
+}
 Module::~Module() = default;
 
 Module::Module(const Module& o)
-    : std::enable_shared_from_this<Module>(), parameters_("Parameter"), buffers_("Buffer"), children_(o.children_), name_(o.name_),
+    : std::enable_shared_from_this<Module>(),
+      parameters_("Parameter"),
+      buffers_("Buffer"),
+      children_(o.children_),
+      name_(o.name_),
       is_training_(o.is_training_) {
   copy_slots(parameters_, o.parameters_);
   copy_slots(buffers_, o.buffers_);
@@ -70,7 +80,9 @@ Module& Module::operator=(const Module& o) {
 }
 // Bound members stay where they are when an object is moved from: moving copies the handles.
 Module::Module(Module&& o) noexcept : Module(static_cast<const Module&>(o)) {}
-Module& Module::operator=(Module&& o) noexcept { return *this = static_cast<const Module&>(o); }
+Module& Module::operator=(Module&& o) noexcept {
+  return *this = static_cast<const Module&>(o);
+}
 
 const std::string& Module::name() const noexcept {
   if (name_.empty()) {
@@ -86,7 +98,8 @@ const std::string& Module::name() const noexcept {
 }
 
 std::shared_ptr<Module> Module::clone(const std::optional<Device>&) const {
-  throw NotImplementedError(str("clone: ", name(), " has no clone(); derive it from nn::Cloneable<", name(), "> and give it a reset()"));
+  throw NotImplementedError(
+      str("clone: ", name(), " has no clone(); derive it from nn::Cloneable<", name(), "> and give it a reset()"));
 }
 
 void Module::apply(const ModuleApplyFunction& f) {
@@ -143,16 +156,23 @@ OrderedDict<std::string, Tensor> Module::named_parameters(bool recurse) const {
 OrderedDict<std::string, Tensor> Module::named_buffers(bool recurse) const {
   return collect(*this, recurse, [](const Module& m) -> const Slots& { return m.buffers_; });
 }
-std::vector<Tensor> Module::parameters(bool recurse) const { return named_parameters(recurse).values(); }
-std::vector<Tensor> Module::buffers(bool recurse) const { return named_buffers(recurse).values(); }
+std::vector<Tensor> Module::parameters(bool recurse) const {
+  return named_parameters(recurse).values();
+}
+std::vector<Tensor> Module::buffers(bool recurse) const {
+  return named_buffers(recurse).values();
+}
 
 std::shared_ptr<Module> Module::shared_from_this_checked() const {
   std::shared_ptr<const Module> self = weak_from_this().lock();
-  GRADUS_CHECK(self, name(), ": the module is not owned by a shared_ptr; make it with std::make_shared or a holder, or call with include_self=false");
+  GRADUS_CHECK(self, name(),
+               ": the module is not owned by a shared_ptr; make it with std::make_shared or a holder, or call with "
+               "include_self=false");
   return std::const_pointer_cast<Module>(self);
 }
 
-OrderedDict<std::string, std::shared_ptr<Module>> Module::named_modules(const std::string& prefix, bool include_self) const {
+OrderedDict<std::string, std::shared_ptr<Module>> Module::named_modules(const std::string& prefix,
+                                                                        bool include_self) const {
   OrderedDict<std::string, std::shared_ptr<Module>> result;
   std::unordered_set<const Module*> seen;
   walk_modules(*this, prefix, seen, [&](const std::string& name, const Module& m) {
@@ -160,9 +180,15 @@ OrderedDict<std::string, std::shared_ptr<Module>> Module::named_modules(const st
   });
   return result;
 }
-std::vector<std::shared_ptr<Module>> Module::modules(bool include_self) const { return named_modules("", include_self).values(); }
-OrderedDict<std::string, std::shared_ptr<Module>> Module::named_children() const { return children_; }
-std::vector<std::shared_ptr<Module>> Module::children() const { return children_.values(); }
+std::vector<std::shared_ptr<Module>> Module::modules(bool include_self) const {
+  return named_modules("", include_self).values();
+}
+OrderedDict<std::string, std::shared_ptr<Module>> Module::named_children() const {
+  return children_;
+}
+std::vector<std::shared_ptr<Module>> Module::children() const {
+  return children_.values();
+}
 
 void Module::train(bool on) {
   for (auto& child : children_) child.value()->train(on);
@@ -187,12 +213,14 @@ static void convert_all(const Module& m, const std::function<Tensor(const Tensor
 
 void Module::to(Device device, ScalarType dtype, bool non_blocking) {
   convert_all(*this, [&](const Tensor& t) {
-    return t.is_floating_point() || t.is_complex() ? t.to(device, dtype, non_blocking) : t.to(device, t.scalar_type(), non_blocking);
+    return t.is_floating_point() || t.is_complex() ? t.to(device, dtype, non_blocking)
+                                                   : t.to(device, t.scalar_type(), non_blocking);
   });
 }
 void Module::to(ScalarType dtype, bool non_blocking) {
   GRADUS_CHECK_AS(TypeError, is_differentiable(dtype), "to: a module's dtype must be floating or complex; got ", dtype);
-  convert_all(*this, [&](const Tensor& t) { return t.is_floating_point() || t.is_complex() ? t.to(dtype, non_blocking) : t; });
+  convert_all(*this,
+              [&](const Tensor& t) { return t.is_floating_point() || t.is_complex() ? t.to(dtype, non_blocking) : t; });
 }
 void Module::to(Device device, bool non_blocking) {
   convert_all(*this, [&](const Tensor& t) { return t.to(device, t.scalar_type(), non_blocking); });
@@ -294,7 +322,9 @@ std::shared_ptr<Module> Module::find_clone(const Module* original) {
   auto it = clone_memo->modules.find(original);
   return it == clone_memo->modules.end() ? nullptr : it->second;
 }
-void Module::remember_clone(const Module* original, const std::shared_ptr<Module>& copy) { clone_memo->modules.emplace(original, copy); }
+void Module::remember_clone(const Module* original, const std::shared_ptr<Module>& copy) {
+  clone_memo->modules.emplace(original, copy);
+}
 
 namespace {
 Tensor copy_tensor(const Tensor& t, const std::optional<Device>& device) {
@@ -312,9 +342,10 @@ Tensor copy_tensor(const Tensor& t, const std::optional<Device>& device) {
   return it->second;
 }
 
-void copy_into_slots(const char* kind, const Module& original, Slots& to, const Slots& from, const std::optional<Device>& device) {
-  GRADUS_CHECK(to.size() == from.size(), "clone: reset() of ", original.name(), " registered ", to.size(), " ", kind, "s; the original has ", from.size(),
-               ": register in reset(), not in the constructor");
+void copy_into_slots(const char* kind, const Module& original, Slots& to, const Slots& from,
+                     const std::optional<Device>& device) {
+  GRADUS_CHECK(to.size() == from.size(), "clone: reset() of ", original.name(), " registered ", to.size(), " ", kind,
+               "s; the original has ", from.size(), ": register in reset(), not in the constructor");
   for (const auto& item : from) to[item.key()].get() = copy_tensor(item.value().get(), device);
 }
 }  // namespace
@@ -337,7 +368,9 @@ void Module::copy_state_from(const Module& o, const std::optional<Device>& devic
   is_training_ = o.is_training_;
 }
 
-void Module::pretty_print(std::ostream& stream) const { stream << name(); }
+void Module::pretty_print(std::ostream& stream) const {
+  stream << name();
+}
 
 void Module::print_children(std::ostream& stream, const std::string& indentation) const {
   pretty_print(stream);

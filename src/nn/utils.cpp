@@ -42,9 +42,11 @@ class ScaledNorm {
 
 }  // namespace
 
-double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type, bool error_if_nonfinite) {
+double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type,
+                       bool error_if_nonfinite) {
   GRADUS_CHECK_AS(ValueError, max_norm >= 0, "clip_grad_norm_: max_norm is ", max_norm, "; expected at least 0");
-  GRADUS_CHECK_AS(ValueError, norm_type > 0, "clip_grad_norm_: norm_type is ", norm_type, "; expected a positive number, or infinity");
+  GRADUS_CHECK_AS(ValueError, norm_type > 0, "clip_grad_norm_: norm_type is ", norm_type,
+                  "; expected a positive number, or infinity");
   NoGradGuard guard;
   ScaledNorm norm(norm_type);
   for (const Tensor& p : parameters) {
@@ -60,7 +62,8 @@ double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, d
       one.add(parameters[i].grad());
       if (!std::isfinite(one.value())) which += (which.empty() ? "" : ", ") + std::to_string(i);
     }
-    throw Error(str("clip_grad_norm_: the gradients' total norm is ", total, ", which cannot be clipped; not finite: those of parameters ", which));
+    throw Error(str("clip_grad_norm_: the gradients' total norm is ", total,
+                    ", which cannot be clipped; not finite: those of parameters ", which));
   }
   const double factor = max_norm / (total + 1e-6);
   if (factor >= 1) return total;
@@ -91,8 +94,8 @@ void vector_to_parameters(const Tensor& vec, const std::vector<Tensor>& paramete
   NoGradGuard guard;
   int64_t needed = 0, at = 0;
   for (const Tensor& p : parameters) needed += p.numel();
-  GRADUS_CHECK_AS(ValueError, vec.dim() == 1 && vec.numel() == needed, "vector_to_parameters: the vector has shape ", vec.sizes(), "; the parameters have ",
-                  needed, " elements");
+  GRADUS_CHECK_AS(ValueError, vec.dim() == 1 && vec.numel() == needed, "vector_to_parameters: the vector has shape ",
+                  vec.sizes(), "; the parameters have ", needed, " elements");
   for (const Tensor& p : parameters) {
     p.copy_(vec.narrow(0, at, p.numel()).reshape(p.sizes()));
     at += p.numel();

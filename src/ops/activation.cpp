@@ -22,7 +22,9 @@ GeluForm gelu_form(std::string_view approximate) {
                "\"; expected \"none\" or \"tanh\"");
   return approximate == "tanh" ? GeluForm::kTanh : GeluForm::kErf;
 }
-const char* name_of(GeluForm f) { return f == GeluForm::kTanh ? "tanh" : "none"; }
+const char* name_of(GeluForm f) {
+  return f == GeluForm::kTanh ? "tanh" : "none";
+}
 
 // gelu'' for the second derivative, out of differentiable operators.
 Tensor gelu_curvature(const Tensor& x, GeluForm form) {
@@ -68,31 +70,35 @@ Tensor leaky_relu(const Dest& dest, const Tensor& self, const Scalar& negative_s
   kernels::leaky_relu(p.device(), p.loop(), negative_slope);
   Tensor out = p.finish();
   if (r) {
-    r.node("LeakyReluBackward0", out,
-           [x = from_result ? r.save_output(out) : r.save(0), negative_slope, from_result](const GradIn& g, GradOut& d) {
-             d[0] = gradus::leaky_relu_backward(g[0], d.unpack(x), negative_slope, from_result);
-           });
+    r.node(
+        "LeakyReluBackward0", out,
+        [x = from_result ? r.save_output(out) : r.save(0), negative_slope, from_result](const GradIn& g, GradOut& d) {
+          d[0] = gradus::leaky_relu_backward(g[0], d.unpack(x), negative_slope, from_result);
+        });
   }
   return out;
 }
 
-Tensor leaky_relu_backward(const Tensor& grad_output, const Tensor& self, const Scalar& negative_slope, bool self_is_result) {
+Tensor leaky_relu_backward(const Tensor& grad_output, const Tensor& self, const Scalar& negative_slope,
+                           bool self_is_result) {
   check_float("leaky_relu_backward", grad_output);
   auto r = recording(grad_output, self);
   Pointwise p(Dest(), "leaky_relu_backward", Promote::kArithmetic, grad_output, self);
   kernels::leaky_relu_backward(p.device(), p.loop(), negative_slope);
   Tensor out = p.finish();
   if (r) {
-    r.node("LeakyReluBackwardBackward0", out, [x = r.save(1), negative_slope, self_is_result](const GradIn& g, GradOut& d) {
-      if (d.needs(0)) d[0] = gradus::leaky_relu_backward(g[0], d.unpack(x), negative_slope, self_is_result);
-      if (d.needs(1)) d[1] = gradus::zeros_like(g[0]);
-    });
+    r.node("LeakyReluBackwardBackward0", out,
+           [x = r.save(1), negative_slope, self_is_result](const GradIn& g, GradOut& d) {
+             if (d.needs(0)) d[0] = gradus::leaky_relu_backward(g[0], d.unpack(x), negative_slope, self_is_result);
+             if (d.needs(1)) d[1] = gradus::zeros_like(g[0]);
+           });
   }
   return out;
 }
 
 Tensor threshold(const Dest& dest, const Tensor& self, const Scalar& threshold, const Scalar& value) {
-  GRADUS_CHECK_AS(TypeError, self.scalar_type() != ScalarType::Bool, "threshold: a bool tensor was given; expected numbers");
+  GRADUS_CHECK_AS(TypeError, self.scalar_type() != ScalarType::Bool,
+                  "threshold: a bool tensor was given; expected numbers");
   auto r = recording(dest, self);
   r.keep_self();
   Pointwise p(dest, "threshold", Promote::kArithmetic, self);
@@ -121,7 +127,8 @@ Tensor threshold_backward(const Tensor& grad_output, const Tensor& self, const S
 }
 
 Tensor hardtanh(const Dest& dest, const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
-  GRADUS_CHECK_AS(TypeError, self.scalar_type() != ScalarType::Bool, "hardtanh: a bool tensor was given; expected numbers");
+  GRADUS_CHECK_AS(TypeError, self.scalar_type() != ScalarType::Bool,
+                  "hardtanh: a bool tensor was given; expected numbers");
   auto r = recording(dest, self);
   r.keep_self();
   Pointwise p(dest, "hardtanh", Promote::kArithmetic, self);
@@ -167,7 +174,8 @@ Tensor gelu(const Dest& dest, const Tensor& self, std::string_view approximate) 
   const GeluForm form = gelu_form(approximate);
   auto r = recording(dest, self);
   r.keep_self();
-  Tensor out = unary(dest, "gelu", Promote::kArithmetic, form == GeluForm::kTanh ? kernels::gelu_tanh : kernels::gelu_erf, self);
+  Tensor out =
+      unary(dest, "gelu", Promote::kArithmetic, form == GeluForm::kTanh ? kernels::gelu_tanh : kernels::gelu_erf, self);
   if (r) {
     r.node("GeluBackward0", out, [x = r.save(0), form](const GradIn& g, GradOut& d) {
       d[0] = gradus::gelu_backward(g[0], d.unpack(x), name_of(form));
@@ -180,8 +188,9 @@ Tensor gelu_backward(const Tensor& grad_output, const Tensor& self, std::string_
   check_float("gelu_backward", self);
   const GeluForm form = gelu_form(approximate);
   auto r = recording(grad_output, self);
-  Tensor out = binary(Dest(), "gelu_backward", Promote::kArithmetic,
-                      form == GeluForm::kTanh ? kernels::gelu_tanh_backward : kernels::gelu_erf_backward, grad_output, self);
+  Tensor out =
+      binary(Dest(), "gelu_backward", Promote::kArithmetic,
+             form == GeluForm::kTanh ? kernels::gelu_tanh_backward : kernels::gelu_erf_backward, grad_output, self);
   if (r) {
     r.node("GeluBackwardBackward0", out, [grad = r.save_if(1, 0), x = r.save(1), form](const GradIn& g, GradOut& d) {
       Tensor input = d.unpack(x);
@@ -198,9 +207,8 @@ Tensor silu(const Dest& dest, const Tensor& self) {
   r.keep_self();
   Tensor out = unary(dest, "silu", Promote::kArithmetic, kernels::silu, self);
   if (r) {
-    r.node("SiluBackward0", out, [x = r.save(0)](const GradIn& g, GradOut& d) {
-      d[0] = gradus::silu_backward(g[0], d.unpack(x));
-    });
+    r.node("SiluBackward0", out,
+           [x = r.save(0)](const GradIn& g, GradOut& d) { d[0] = gradus::silu_backward(g[0], d.unpack(x)); });
   }
   return out;
 }

@@ -13,10 +13,10 @@ namespace {
 
 // alpha must be representable where the result is.
 void check_alpha(const char* op, ScalarType result, const Scalar& alpha) {
-  GRADUS_CHECK_AS(TypeError, !alpha.isBoolean() || result == ScalarType::Bool, op, ": alpha is a bool and the result is ", result,
-                  "; expected a number");
-  GRADUS_CHECK_AS(TypeError, !is_integral(result, true) || alpha.isIntegral(true), op, ": alpha is ", alpha, " and the result is ", result,
-                  "; for integers alpha must be an integer");
+  GRADUS_CHECK_AS(TypeError, !alpha.isBoolean() || result == ScalarType::Bool, op,
+                  ": alpha is a bool and the result is ", result, "; expected a number");
+  GRADUS_CHECK_AS(TypeError, !is_integral(result, true) || alpha.isIntegral(true), op, ": alpha is ", alpha,
+                  " and the result is ", result, "; for integers alpha must be an integer");
 }
 
 Tensor add_scaled(const Dest& dest, const char* op, const Tensor& self, Operand other, const Scalar& alpha) {
@@ -114,7 +114,9 @@ Tensor div(const Dest& dest, const Tensor& self, const Scalar& other) {
   return out;
 }
 
-Tensor rsub(const Tensor& self, const Tensor& other, const Scalar& alpha) { return gradus::sub(other, self, alpha); }
+Tensor rsub(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  return gradus::sub(other, self, alpha);
+}
 
 Tensor rsub(const Tensor& self, const Scalar& other, const Scalar& alpha) {
   auto r = recording(self);
@@ -131,17 +133,24 @@ namespace {
 
 Tensor bits(const Dest& dest, const char* op, const UnaryTable& kernel, Operand self, Operand other) {
   Pointwise p(dest, op, Promote::kArithmetic, self, other);
-  GRADUS_CHECK_AS(TypeError, is_integral(p.dtype(), true), op, ": the operands make ", p.dtype(), "; expected integers or bool");
+  GRADUS_CHECK_AS(TypeError, is_integral(p.dtype(), true), op, ": the operands make ", p.dtype(),
+                  "; expected integers or bool");
   kernel(p.device(), p.loop());
   return p.finish();
 }
 
 }  // namespace
 
-#define GRADUS_BITWISE(op)                                                                                                              \
-  Tensor op(const Dest& dest, const Tensor& self, const Tensor& other) { return bits(dest, #op, kernels::op, self, other); }            \
-  Tensor op(const Dest& dest, const Tensor& self, const Scalar& other) { return bits(dest, #op, kernels::op, self, other); }            \
-  Tensor op(const Scalar& self, const Tensor& other) { return bits(Dest(), #op, kernels::op, self, other); }
+#define GRADUS_BITWISE(op)                                               \
+  Tensor op(const Dest& dest, const Tensor& self, const Tensor& other) { \
+    return bits(dest, #op, kernels::op, self, other);                    \
+  }                                                                      \
+  Tensor op(const Dest& dest, const Tensor& self, const Scalar& other) { \
+    return bits(dest, #op, kernels::op, self, other);                    \
+  }                                                                      \
+  Tensor op(const Scalar& self, const Tensor& other) {                   \
+    return bits(Dest(), #op, kernels::op, self, other);                  \
+  }
 GRADUS_BITWISE(bitwise_and)
 GRADUS_BITWISE(bitwise_or)
 GRADUS_BITWISE(bitwise_xor)

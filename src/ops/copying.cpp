@@ -18,7 +18,8 @@ void fill_raw(const Tensor& tensor, const Scalar& value) {
   const TensorImpl& t = *tensor.impl();
   if (t.device_.is_meta() || t.numel_ == 0) return;
   const auto item = static_cast<int64_t>(element_size(t.dtype_));
-  if (t.has(TensorImpl::kDense) && t.device_.is_cpu() && value.equal(0) && !(value.isFloatingPoint() && std::signbit(value.as_double()))) {
+  if (t.has(TensorImpl::kDense) && t.device_.is_cpu() && value.equal(0) &&
+      !(value.isFloatingPoint() && std::signbit(value.as_double()))) {
     // Below the size at which several threads fill faster than one.
     if (t.numel_ * item <= (1 << 18)) {
       std::memset(t.data_, 0, static_cast<size_t>(t.numel_ * item));
@@ -58,7 +59,8 @@ Tensor raw_zeros(IntArrayRef sizes, ScalarType dtype, Device device) {
 Tensor clone(const Tensor& self, std::optional<MemoryFormat> memory_format) {
   const TensorImpl& t = defined(self, "clone");
   const MemoryFormat format = memory_format.value_or(MemoryFormat::Preserve);
-  Tensor out = format == MemoryFormat::Preserve ? core::empty_like(self, t.dtype_) : core::empty(t.sizes(), t.dtype_, t.device_, format);
+  Tensor out = format == MemoryFormat::Preserve ? core::empty_like(self, t.dtype_)
+                                                : core::empty(t.sizes(), t.dtype_, t.device_, format);
   copy_into(out, self);
   if (auto r = recording(self)) r.node("CloneBackward0", out, [](const GradIn& g, GradOut& d) { d[0] = g[0]; });
   return out;
@@ -67,11 +69,14 @@ Tensor clone(const Tensor& self, std::optional<MemoryFormat> memory_format) {
 void copy_(const Tensor& self, const Tensor& src, bool /*non_blocking*/) {
   const TensorImpl &to = defined(self, "copy_"), &from = defined(src, "copy_");
   auto r = recording(Dest::inplace(self), self, src);
-  if (from.sizes() != to.sizes() && IntArrayRef(broadcast_shapes("copy_", to.sizes(), from.sizes())) != to.sizes()) [[unlikely]] {
-    throw Error(str("copy_: a source of shape ", from.sizes(), " does not broadcast to the shape ", to.sizes(), " of self"));
+  if (from.sizes() != to.sizes() && IntArrayRef(broadcast_shapes("copy_", to.sizes(), from.sizes())) != to.sizes())
+      [[unlikely]] {
+    throw Error(
+        str("copy_: a source of shape ", from.sizes(), " does not broadcast to the shape ", to.sizes(), " of self"));
   }
   if (&to == &from) return;
-  GRADUS_CHECK_AS(NotImplementedError, to.device_.is_meta() || !from.device_.is_meta(), "copy_: cannot copy out of meta tensor; no data!");
+  GRADUS_CHECK_AS(NotImplementedError, to.device_.is_meta() || !from.device_.is_meta(),
+                  "copy_: cannot copy out of meta tensor; no data!");
   begin_write("copy_", self);
   copy_into(self, src);
   if (r && is_differentiable(to.dtype_)) {
@@ -84,7 +89,8 @@ void copy_(const Tensor& self, const Tensor& src, bool /*non_blocking*/) {
 
 Tensor contiguous(const Tensor& self, MemoryFormat memory_format) {
   defined(self, "contiguous");
-  GRADUS_CHECK(memory_format != MemoryFormat::Preserve, "contiguous: preserve_format was given; expected contiguous_format, channels_last or channels_last_3d");
+  GRADUS_CHECK(memory_format != MemoryFormat::Preserve,
+               "contiguous: preserve_format was given; expected contiguous_format, channels_last or channels_last_3d");
   return self.is_contiguous(memory_format) ? self : self.clone(memory_format);
 }
 
@@ -92,13 +98,17 @@ Tensor contiguous(const Tensor& self, MemoryFormat memory_format) {
 
 namespace {
 
-Tensor convert(const Tensor& self, ScalarType dtype, Device device, bool copy, std::optional<MemoryFormat> memory_format) {
+Tensor convert(const Tensor& self, ScalarType dtype, Device device, bool copy,
+               std::optional<MemoryFormat> memory_format) {
   const TensorImpl& t = defined(self, "to");
   if (device.is_cuda() && !device.has_index()) device = Device(device.type(), 0);
   if (device.is_cpu()) device = Device(kCPU);
   const MemoryFormat format = memory_format.value_or(MemoryFormat::Preserve);
-  if (!copy && t.dtype_ == dtype && t.device_ == device && (format == MemoryFormat::Preserve || self.suggest_memory_format() == format)) return self;
-  GRADUS_CHECK_AS(NotImplementedError, device.is_meta() || !t.device_.is_meta(), "to: cannot copy out of meta tensor; no data!");
+  if (!copy && t.dtype_ == dtype && t.device_ == device &&
+      (format == MemoryFormat::Preserve || self.suggest_memory_format() == format))
+    return self;
+  GRADUS_CHECK_AS(NotImplementedError, device.is_meta() || !t.device_.is_meta(),
+                  "to: cannot copy out of meta tensor; no data!");
   Tensor out;
   if (format != MemoryFormat::Preserve) {
     out = core::empty(t.sizes(), dtype, device, format);
@@ -111,7 +121,9 @@ Tensor convert(const Tensor& self, ScalarType dtype, Device device, bool copy, s
   if (is_differentiable(dtype)) {
     if (auto r = recording(self)) {
       // The engine casts the gradient back.
-      r.node("ToCopyBackward0", out, [device = t.device_](const GradIn& g, GradOut& d) { d[0] = g[0].device() == device ? g[0] : g[0].to(TensorOptions(device)); });
+      r.node("ToCopyBackward0", out, [device = t.device_](const GradIn& g, GradOut& d) {
+        d[0] = g[0].device() == device ? g[0] : g[0].to(TensorOptions(device));
+      });
     }
   }
   return out;
@@ -119,27 +131,34 @@ Tensor convert(const Tensor& self, ScalarType dtype, Device device, bool copy, s
 
 }  // namespace
 
-Tensor to(const Tensor& self, Device device, ScalarType dtype, bool, bool copy, std::optional<MemoryFormat> memory_format) {
+Tensor to(const Tensor& self, Device device, ScalarType dtype, bool, bool copy,
+          std::optional<MemoryFormat> memory_format) {
   return convert(self, dtype, device, copy, memory_format);
 }
 Tensor to(const Tensor& self, ScalarType dtype, bool, bool copy, std::optional<MemoryFormat> memory_format) {
   return convert(self, dtype, defined(self, "to").device_, copy, memory_format);
 }
-Tensor to(const Tensor& self, const TensorOptions& options, bool, bool copy, std::optional<MemoryFormat> memory_format) {
+Tensor to(const Tensor& self, const TensorOptions& options, bool, bool copy,
+          std::optional<MemoryFormat> memory_format) {
   const TensorImpl& t = defined(self, "to");
-  GRADUS_CHECK_AS(NotImplementedError, !options.has_layout() || options.layout() == t.layout_, "to: a conversion of layout ", t.layout_, " to ", options.layout(),
+  GRADUS_CHECK_AS(NotImplementedError, !options.has_layout() || options.layout() == t.layout_,
+                  "to: a conversion of layout ", t.layout_, " to ", options.layout(),
                   " was asked for; expected the same layout");
   if (!memory_format) memory_format = options.memory_format_opt();
-  return convert(self, options.dtype_opt().value_or(t.dtype_), options.device_opt().value_or(t.device_), copy, memory_format);
+  return convert(self, options.dtype_opt().value_or(t.dtype_), options.device_opt().value_or(t.device_), copy,
+                 memory_format);
 }
 Tensor to(const Tensor& self, const Tensor& other, bool, bool copy, std::optional<MemoryFormat> memory_format) {
   const TensorImpl& o = defined(other, "to");
   return convert(self, o.dtype_, o.device_, copy, memory_format);
 }
-Tensor _to_copy(const Tensor& self, const TensorOptions& options, bool non_blocking, std::optional<MemoryFormat> memory_format) {
+Tensor _to_copy(const Tensor& self, const TensorOptions& options, bool non_blocking,
+                std::optional<MemoryFormat> memory_format) {
   return ops::to(self, options, non_blocking, true, memory_format);
 }
-Tensor type_as(const Tensor& self, const Tensor& other) { return self.to(other); }
+Tensor type_as(const Tensor& self, const Tensor& other) {
+  return self.to(other);
+}
 
 // --- fills ---
 
@@ -157,7 +176,8 @@ Tensor fill_target(const Dest& dest, const Tensor& self) {
 Tensor fill(const Dest& dest, const Tensor& self, const Scalar& value) {
   auto r = recording(dest, self);
   Tensor out = fill_target(dest, self);
-  GRADUS_CHECK_AS(TypeError, !value.isComplex() || is_complex(out.scalar_type()), "fill_: a complex value ", value, " cannot be stored in a tensor of type ", out.dtype());
+  GRADUS_CHECK_AS(TypeError, !value.isComplex() || is_complex(out.scalar_type()), "fill_: a complex value ", value,
+                  " cannot be stored in a tensor of type ", out.dtype());
   fill_raw(out, value);
   if (r) r.node("FillBackward0", out, [](const GradIn& g, GradOut& d) { d[0] = gradus::zeros_like(g[0]); });
   return out;
@@ -165,7 +185,8 @@ Tensor fill(const Dest& dest, const Tensor& self, const Scalar& value) {
 
 Tensor fill(const Dest& dest, const Tensor& self, const Tensor& value) {
   auto r = recording(dest, self, value);
-  GRADUS_CHECK(defined(value, "fill_").dim() == 0, "fill_: a value of ", value.dim(), " dimensions was given; expected a 0-dim tensor");
+  GRADUS_CHECK(defined(value, "fill_").dim() == 0, "fill_: a value of ", value.dim(),
+               " dimensions was given; expected a 0-dim tensor");
   Tensor out = fill_target(dest, self);
   copy_into(out, value);
   if (r) {
@@ -196,25 +217,40 @@ void resize_(const Tensor& self, IntArrayRef size, std::optional<MemoryFormat> m
 }
 void resize_as_(const Tensor& self, const Tensor& the_template, std::optional<MemoryFormat> memory_format) {
   const MemoryFormat format = memory_format.value_or(MemoryFormat::Contiguous);
-  self.resize_(defined(the_template, "resize_as_").sizes(), format == MemoryFormat::Preserve ? the_template.suggest_memory_format() : format);
+  self.resize_(defined(the_template, "resize_as_").sizes(),
+               format == MemoryFormat::Preserve ? the_template.suggest_memory_format() : format);
 }
 
 Scalar item(const Tensor& self) {
   const TensorImpl& t = defined(self, "item");
-  GRADUS_CHECK(t.numel_ == 1, "item: a Tensor with ", t.numel_, " elements cannot be converted to Scalar; expected exactly one element");
+  GRADUS_CHECK(t.numel_ == 1, "item: a Tensor with ", t.numel_,
+               " elements cannot be converted to Scalar; expected exactly one element");
   GRADUS_CHECK_AS(NotImplementedError, !t.device_.is_meta(), "item: a meta tensor has no data");
   const void* p = t.data_;
   switch (t.dtype_) {
 #define GRADUS_CASE(name, T, As) \
-  case ScalarType::name: return Scalar(static_cast<As>(*static_cast<const T*>(p)));
-    GRADUS_CASE(Byte, uint8_t, int64_t) GRADUS_CASE(Char, int8_t, int64_t) GRADUS_CASE(Short, int16_t, int64_t) GRADUS_CASE(Int, int32_t, int64_t)
-    GRADUS_CASE(Long, int64_t, int64_t) GRADUS_CASE(UInt16, uint16_t, int64_t) GRADUS_CASE(UInt32, uint32_t, int64_t)
-    GRADUS_CASE(UInt64, uint64_t, int64_t) GRADUS_CASE(Bool, bool, bool) GRADUS_CASE(Float, float, double) GRADUS_CASE(Double, double, double)
-    GRADUS_CASE(Half, Half, float) GRADUS_CASE(BFloat16, BFloat16, float) GRADUS_CASE(Float8_e4m3fn, Float8_e4m3fn, float)
-    GRADUS_CASE(Float8_e5m2, Float8_e5m2, float) GRADUS_CASE(ComplexFloat, complex<float>, complex<float>)
+  case ScalarType::name:         \
+    return Scalar(static_cast<As>(*static_cast<const T*>(p)));
+    GRADUS_CASE(Byte, uint8_t, int64_t)
+    GRADUS_CASE(Char, int8_t, int64_t)
+    GRADUS_CASE(Short, int16_t, int64_t)
+    GRADUS_CASE(Int, int32_t, int64_t)
+    GRADUS_CASE(Long, int64_t, int64_t)
+    GRADUS_CASE(UInt16, uint16_t, int64_t)
+    GRADUS_CASE(UInt32, uint32_t, int64_t)
+    GRADUS_CASE(UInt64, uint64_t, int64_t)
+    GRADUS_CASE(Bool, bool, bool)
+    GRADUS_CASE(Float, float, double)
+    GRADUS_CASE(Double, double, double)
+    GRADUS_CASE(Half, Half, float)
+    GRADUS_CASE(BFloat16, BFloat16, float)
+    GRADUS_CASE(Float8_e4m3fn, Float8_e4m3fn, float)
+    GRADUS_CASE(Float8_e5m2, Float8_e5m2, float)
+    GRADUS_CASE(ComplexFloat, complex<float>, complex<float>)
     GRADUS_CASE(ComplexDouble, complex<double>, complex<double>)
 #undef GRADUS_CASE
-    default: throw NotImplementedError(str("item: a tensor of type ", t.dtype_, " has no value to return"));
+    default:
+      throw NotImplementedError(str("item: a tensor of type ", t.dtype_, " has no value to return"));
   }
 }
 
@@ -223,7 +259,8 @@ Scalar item(const Tensor& self) {
 namespace gradus::inline v0 {
 
 Scalar Tensor::item() const {
-  if (intercepted()) [[unlikely]] return call("aten::item", {*this}).at(0).toScalar();
+  if (intercepted()) [[unlikely]]
+    return call("aten::item", {*this}).at(0).toScalar();
   return ops::item(*this);
 }
 

@@ -19,7 +19,8 @@ enum class From : bool { kFirst, kLast };
 // The places of all dimensions but `dim`.
 kernels::Loop places(const TensorImpl& out, const TensorImpl& in, int64_t dim) {
   kernels::Loop l;
-  const auto out_item = static_cast<int64_t>(element_size(out.dtype_)), in_item = static_cast<int64_t>(element_size(in.dtype_));
+  const auto out_item = static_cast<int64_t>(element_size(out.dtype_)),
+             in_item = static_cast<int64_t>(element_size(in.dtype_));
   l.ndim = 0;
   l.numel = 1;
   for (int64_t d = in.dim() - 1; d >= 0; --d) {
@@ -48,14 +49,16 @@ kernels::Loop places(const TensorImpl& out, const TensorImpl& in, int64_t dim) {
 Tensor running(const Dest& dest, const Tensor& input, int64_t dim, ScalarType dtype, From from) {
   Tensor out = dest.result_like("cumsum", input, dtype);
   if (out.numel() == 0) return out;
-  Tensor in = !dest.is_fresh() && dest.shares_memory(input) && !(out.sizes() == input.sizes() && out.strides() == input.strides() &&
-                                                                 out.data_ptr() == input.data_ptr())
-                  ? copy_into(core::empty_like(input, input.scalar_type()), input)
-                  : input;
+  Tensor in =
+      !dest.is_fresh() && dest.shares_memory(input) &&
+              !(out.sizes() == input.sizes() && out.strides() == input.strides() && out.data_ptr() == input.data_ptr())
+          ? copy_into(core::empty_like(input, input.scalar_type()), input)
+          : input;
   kernels::Loop loop = places(*out.impl(), *in.impl(), dim);
   const bool scalar = in.dim() == 0;
   const int64_t n = scalar ? 1 : in.size(dim);
-  int64_t out_stride = scalar ? 0 : out.stride(dim) * out.element_size(), in_stride = scalar ? 0 : in.stride(dim) * in.element_size();
+  int64_t out_stride = scalar ? 0 : out.stride(dim) * out.element_size(),
+          in_stride = scalar ? 0 : in.stride(dim) * in.element_size();
   if (from == From::kLast) {
     loop.data[0] += (n - 1) * out_stride;
     loop.data[1] += (n - 1) * in_stride;
@@ -89,10 +92,11 @@ Tensor cumulate(const Dest& dest, const Tensor& self, int64_t dim, ScalarType dt
 Tensor cumsum(const Dest& dest, const Tensor& self, int64_t dim, std::optional<ScalarType> dtype) {
   const int64_t n = std::max<int64_t>(self.dim(), 1);
   const int64_t at = dim >= 0 && dim < n ? dim : detail::wrap_dim_slow(dim, n, "cumsum");
-  const ScalarType result = dtype ? *dtype
-                            : dest.is_inplace() ? self.scalar_type()
+  const ScalarType result = dtype                                      ? *dtype
+                            : dest.is_inplace()                        ? self.scalar_type()
                             : dest.is_out() && dest.target().defined() ? dest.target().scalar_type()
-                            : is_integral(self.scalar_type(), true) ? ScalarType::Long : self.scalar_type();
+                            : is_integral(self.scalar_type(), true)    ? ScalarType::Long
+                                                                       : self.scalar_type();
   return cumulate(dest, self, at, result, From::kFirst);
 }
 

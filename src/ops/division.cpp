@@ -22,7 +22,8 @@ Tensor divide(const Dest& dest, const char* op, const kernels::DivisionTable& ke
 enum class Rounding : uint8_t { kNone, kTrunc, kFloor };
 Rounding rounding(std::optional<std::string_view> mode) {
   if (!mode) return Rounding::kNone;
-  GRADUS_CHECK(*mode == "trunc" || *mode == "floor", "div: rounding_mode is \"", *mode, "\"; expected \"trunc\", \"floor\" or none");
+  GRADUS_CHECK(*mode == "trunc" || *mode == "floor", "div: rounding_mode is \"", *mode,
+               "\"; expected \"trunc\", \"floor\" or none");
   return *mode == "trunc" ? Rounding::kTrunc : Rounding::kFloor;
 }
 
@@ -59,8 +60,8 @@ Tensor rest(const Dest& dest, const char* op, const char* node, const kernels::D
   }
   return out;
 }
-Tensor rest(const Dest& dest, const char* op, const char* node, const kernels::DivisionTable& kernel, const Tensor& self,
-            const Scalar& other) {
+Tensor rest(const Dest& dest, const char* op, const char* node, const kernels::DivisionTable& kernel,
+            const Tensor& self, const Scalar& other) {
   auto r = recording(dest, self);
   Tensor out = divide(dest, op, kernel, self, other);
   if (r) r.node(node, out, [](const GradIn& g, GradOut& d) { d[0] = g[0]; });

@@ -28,8 +28,8 @@ Tensor shared(const Tensor& g, const Tensor& x, const Tensor& result, const Redu
   return gradus::where(mask, shape.kept(g).div(count), 0);
 }
 
-Tensor extreme(const Dest& dest, const char* op, const char* node, const kernels::ReductionTable& kernel, const Tensor& self, DimSet dims,
-               bool keepdim) {
+Tensor extreme(const Dest& dest, const char* op, const char* node, const kernels::ReductionTable& kernel,
+               const Tensor& self, DimSet dims, bool keepdim) {
   check_not_empty(op, self, dims);
   auto r = recording(dest, self);
   Tensor out;
@@ -39,9 +39,10 @@ Tensor extreme(const Dest& dest, const char* op, const char* node, const kernels
     out = p.finish();
   }
   if (r) {
-    r.node(node, out, [x = r.save(0), y = r.save_output(out), shape = Reduced(self, dims, keepdim)](const GradIn& g, GradOut& d) {
-      d[0] = shared(g[0], d.unpack(x), d.unpack(y), shape);
-    });
+    r.node(node, out,
+           [x = r.save(0), y = r.save_output(out), shape = Reduced(self, dims, keepdim)](const GradIn& g, GradOut& d) {
+             d[0] = shared(g[0], d.unpack(x), d.unpack(y), shape);
+           });
   }
   return out;
 }
@@ -62,8 +63,9 @@ Found find(const char* op, const kernels::ReductionTable& kernel, const Tensor& 
   return f;
 }
 
-std::tuple<Tensor, Tensor> with_places(const Dest& dest, const char* op, const char* node, const kernels::ReductionTable& kernel,
-                                       const Tensor& self, int64_t dim, bool keepdim) {
+std::tuple<Tensor, Tensor> with_places(const Dest& dest, const char* op, const char* node,
+                                       const kernels::ReductionTable& kernel, const Tensor& self, int64_t dim,
+                                       bool keepdim) {
   auto r = recording(dest, self);
   const DimSet dims = dim_of(op, dim, self.dim());
   const int64_t at = dim < 0 ? dim + std::max<int64_t>(self.dim(), 1) : dim;
@@ -71,20 +73,23 @@ std::tuple<Tensor, Tensor> with_places(const Dest& dest, const char* op, const c
   Tensor values = dest.part(0).deliver(op, std::move(f.values));
   Tensor indices = dest.part(1).deliver(op, std::move(f.indices));
   if (r) {
-    r.node(node, {&values, &indices}, [i = r.save_other(indices), at, sizes = DimVector(self.sizes()), keepdim](const GradIn& g, GradOut& d) {
-      if (g.defined(0)) d[0] = gradus::value_selecting_reduction_backward(g[0], at, d.unpack(i), sizes, keepdim);
-    });
+    r.node(node, {&values, &indices},
+           [i = r.save_other(indices), at, sizes = DimVector(self.sizes()), keepdim](const GradIn& g, GradOut& d) {
+             if (g.defined(0)) d[0] = gradus::value_selecting_reduction_backward(g[0], at, d.unpack(i), sizes, keepdim);
+           });
   }
   return {values, indices};
 }
 
-Tensor place(const Dest& dest, const char* op, const kernels::ReductionTable& kernel, const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
+Tensor place(const Dest& dest, const char* op, const kernels::ReductionTable& kernel, const Tensor& self,
+             std::optional<int64_t> dim, bool keepdim) {
   Tensor indices;
   if (dim) {
     indices = find(op, kernel, self, dim_of(op, *dim, self.dim()), keepdim).indices;
   } else {
     // The place in the flattened tensor: of one dense row.
-    const Tensor dense = self.is_contiguous() ? self : copy_into(core::empty(self.sizes(), self.scalar_type(), self.device()), self);
+    const Tensor dense =
+        self.is_contiguous() ? self : copy_into(core::empty(self.sizes(), self.scalar_type(), self.device()), self);
     indices = find(op, kernel, dense, kAllDims, false).indices;
     if (keepdim) indices = indices.reshape(DimVector(static_cast<size_t>(self.dim()), 1));
   }
@@ -99,8 +104,12 @@ Tensor amax(const Dest& dest, const Tensor& self, IntArrayRef dim, bool keepdim)
 Tensor amin(const Dest& dest, const Tensor& self, IntArrayRef dim, bool keepdim) {
   return extreme(dest, "amin", "AminBackward0", smallest, self, dims_of("amin", dim, self.dim()), keepdim);
 }
-Tensor max(const Dest& dest, const Tensor& self) { return extreme(dest, "max", "MaxBackward1", largest, self, kAllDims, false); }
-Tensor min(const Dest& dest, const Tensor& self) { return extreme(dest, "min", "MinBackward1", smallest, self, kAllDims, false); }
+Tensor max(const Dest& dest, const Tensor& self) {
+  return extreme(dest, "max", "MaxBackward1", largest, self, kAllDims, false);
+}
+Tensor min(const Dest& dest, const Tensor& self) {
+  return extreme(dest, "min", "MinBackward1", smallest, self, kAllDims, false);
+}
 
 std::tuple<Tensor, Tensor> max(const Dest& dest, const Tensor& self, int64_t dim, bool keepdim) {
   return with_places(dest, "max", "MaxBackward0", largest, self, dim, keepdim);
@@ -116,7 +125,8 @@ Tensor argmin(const Dest& dest, const Tensor& self, std::optional<int64_t> dim, 
   return place(dest, "argmin", smallest, self, dim, keepdim);
 }
 
-Tensor value_selecting_reduction_backward(const Tensor& grad, int64_t dim, const Tensor& indices, IntArrayRef sizes, bool keepdim) {
+Tensor value_selecting_reduction_backward(const Tensor& grad, int64_t dim, const Tensor& indices, IntArrayRef sizes,
+                                          bool keepdim) {
   Tensor zeros = gradus::zeros(sizes, grad.options());
   if (keepdim || sizes.empty()) return zeros.scatter_add(dim, indices, grad);
   return zeros.scatter_add(dim, indices.unsqueeze(dim), grad.unsqueeze(dim));

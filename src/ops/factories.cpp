@@ -15,25 +15,32 @@ namespace gradus::inline v0::ops {
 namespace {
 
 void check_options(const char* op, const TensorOptions& o) {
-  GRADUS_CHECK_AS(NotImplementedError, o.layout() == Layout::Strided, op, ": the layout ", o.layout(), " was asked for; expected Strided");
+  GRADUS_CHECK_AS(NotImplementedError, o.layout() == Layout::Strided, op, ": the layout ", o.layout(),
+                  " was asked for; expected Strided");
 }
 // A new tensor's memory, or the target of the out form.
-Tensor allocate(const Dest& dest, const char* op, IntArrayRef size, const TensorOptions& o, MemoryFormat format = MemoryFormat::Contiguous) {
+Tensor allocate(const Dest& dest, const char* op, IntArrayRef size, const TensorOptions& o,
+                MemoryFormat format = MemoryFormat::Contiguous) {
   check_options(op, o);
   core::checked_numel(size, o.scalar_type(), op);  // so that the error names this operator
-  if (dest.is_fresh()) [[likely]] return core::empty(size, o.scalar_type(), o.device(), format);
+  if (dest.is_fresh()) [[likely]]
+    return core::empty(size, o.scalar_type(), o.device(), format);
   const Tensor& out = dest.target();
   GRADUS_CHECK(out.defined(), op, ": the out tensor is undefined; expected one with data");
   if (grad_mode_enabled() && out.requires_grad()) autograd::out_form_requires_grad("out=");
   return dest.result(op, size, out.scalar_type(), out.device(), format);
 }
-Tensor allocate(const char* op, IntArrayRef size, const TensorOptions& o) { return allocate(Dest(), op, size, o); }
+Tensor allocate(const char* op, IntArrayRef size, const TensorOptions& o) {
+  return allocate(Dest(), op, size, o);
+}
 
 Tensor finish(const Dest& dest, Tensor out, const TensorOptions& o) {
   if (o.requires_grad() && dest.is_fresh()) out.set_requires_grad(true);
   return out;
 }
-Tensor finish(Tensor out, const TensorOptions& o) { return finish(Dest(), std::move(out), o); }
+Tensor finish(Tensor out, const TensorOptions& o) {
+  return finish(Dest(), std::move(out), o);
+}
 
 Tensor filled(const Dest& dest, const char* op, IntArrayRef size, const Scalar& value, const TensorOptions& o) {
   Tensor out = allocate(dest, op, size, o);
@@ -51,11 +58,13 @@ TensorOptions like_options(const char* op, const Tensor& like, const TensorOptio
 }
 
 MemoryFormat format_of(const char* op, const TensorOptions& o, std::optional<MemoryFormat> given) {
-  GRADUS_CHECK(!(given && o.has_memory_format()), op, ": the memory format was given both as an argument and in the options; expected it once");
+  GRADUS_CHECK(!(given && o.has_memory_format()), op,
+               ": the memory format was given both as an argument and in the options; expected it once");
   return given ? *given : o.memory_format_opt().value_or(MemoryFormat::Preserve);
 }
 
-Tensor filled_like(const char* op, const Tensor& self, const Scalar& value, const TensorOptions& o, std::optional<MemoryFormat> f) {
+Tensor filled_like(const char* op, const Tensor& self, const Scalar& value, const TensorOptions& o,
+                   std::optional<MemoryFormat> f) {
   Tensor out = ops::empty_like(self, o.requires_grad(std::nullopt), f);
   fill_raw(out, value);
   (void)op;
@@ -66,10 +75,15 @@ Tensor filled_like(const char* op, const Tensor& self, const Scalar& value, cons
 
 // --- memory only ---
 
-Tensor empty(const Dest& dest, IntArrayRef size, const TensorOptions& options, std::optional<MemoryFormat> memory_format) {
+Tensor empty(const Dest& dest, IntArrayRef size, const TensorOptions& options,
+             std::optional<MemoryFormat> memory_format) {
   const MemoryFormat format = format_of("empty", options, memory_format);
-  GRADUS_CHECK(!(memory_format && format == MemoryFormat::Preserve), "empty: preserve_format was given; there is nothing to preserve");
-  return finish(dest, allocate(dest, "empty", size, options, format == MemoryFormat::Preserve ? MemoryFormat::Contiguous : format), options);
+  GRADUS_CHECK(!(memory_format && format == MemoryFormat::Preserve),
+               "empty: preserve_format was given; there is nothing to preserve");
+  return finish(
+      dest,
+      allocate(dest, "empty", size, options, format == MemoryFormat::Preserve ? MemoryFormat::Contiguous : format),
+      options);
 }
 
 Tensor empty_like(const Tensor& self, const TensorOptions& options, std::optional<MemoryFormat> memory_format) {
@@ -82,7 +96,8 @@ Tensor empty_like(const Tensor& self, const TensorOptions& options, std::optiona
   } else if (o.device() == self.device()) {
     out = core::empty_like(self, o.scalar_type());
   } else {
-    out = core::empty_strided(self.sizes(), core::empty_like(self, o.scalar_type()).strides(), o.scalar_type(), o.device());
+    out = core::empty_strided(self.sizes(), core::empty_like(self, o.scalar_type()).strides(), o.scalar_type(),
+                              o.device());
   }
   return finish(out, o);
 }
@@ -102,8 +117,12 @@ Tensor new_empty_strided(const Tensor& self, IntArrayRef size, IntArrayRef strid
 
 // --- one value ---
 
-Tensor zeros(const Dest& dest, IntArrayRef size, const TensorOptions& options) { return filled(dest, "zeros", size, 0, options); }
-Tensor ones(const Dest& dest, IntArrayRef size, const TensorOptions& options) { return filled(dest, "ones", size, 1, options); }
+Tensor zeros(const Dest& dest, IntArrayRef size, const TensorOptions& options) {
+  return filled(dest, "zeros", size, 0, options);
+}
+Tensor ones(const Dest& dest, IntArrayRef size, const TensorOptions& options) {
+  return filled(dest, "ones", size, 1, options);
+}
 Tensor full(const Dest& dest, IntArrayRef size, const Scalar& fill_value, const TensorOptions& options) {
   if (options.has_dtype()) return filled(dest, "full", size, fill_value, options);
   return filled(dest, "full", size, fill_value, options.dtype(result_type({fill_value})));
@@ -123,7 +142,8 @@ Tensor zeros_like(const Tensor& self, const TensorOptions& options, std::optiona
 Tensor ones_like(const Tensor& self, const TensorOptions& options, std::optional<MemoryFormat> memory_format) {
   return filled_like("ones_like", self, 1, options, memory_format);
 }
-Tensor full_like(const Tensor& self, const Scalar& fill_value, const TensorOptions& options, std::optional<MemoryFormat> memory_format) {
+Tensor full_like(const Tensor& self, const Scalar& fill_value, const TensorOptions& options,
+                 std::optional<MemoryFormat> memory_format) {
   return filled_like("full_like", self, fill_value, options, memory_format);
 }
 Tensor scalar_tensor(const Scalar& s, const TensorOptions& options) {
@@ -140,11 +160,13 @@ int64_t range_length(const Scalar& start, const Scalar& end, const Scalar& step)
   const double s = start.as_double(), e = end.as_double(), by = step.as_double();
   GRADUS_CHECK(by > 0 || by < 0, "arange: step is ", step, "; expected a number other than 0");
   GRADUS_CHECK(std::isfinite(s) && std::isfinite(e), "arange: unsupported range ", start, " -> ", end);
-  GRADUS_CHECK((by > 0 && e >= s) || (by < 0 && e <= s), "arange: upper bound and lower bound inconsistent with step sign: ", start, " -> ", end, " by ", step);
+  GRADUS_CHECK((by > 0 && e >= s) || (by < 0 && e <= s),
+               "arange: upper bound and lower bound inconsistent with step sign: ", start, " -> ", end, " by ", step);
   if (exact) {
     const auto span = static_cast<__int128>(end.as_int()) - start.as_int();
     const __int128 n = (span + step.as_int() - (by > 0 ? 1 : -1)) / step.as_int();
-    GRADUS_CHECK(n < (static_cast<__int128>(1) << 62), "arange: invalid size, possible overflow: ", start, " -> ", end, " by ", step);
+    GRADUS_CHECK(n < (static_cast<__int128>(1) << 62), "arange: invalid size, possible overflow: ", start, " -> ", end,
+                 " by ", step);
     return static_cast<int64_t>(n);
   }
   const double n = std::ceil((e - s) / by);
@@ -161,15 +183,21 @@ Tensor range(const Dest& dest, const Scalar& start, const Scalar& end, const Sca
   if (n == 0) return finish(dest, out, o);
   Tensor flat = out.is_contiguous() ? out : core::empty({n}, out.scalar_type(), out.device());
   kernels::arange(out.device(), flat.data_ptr(), n, out.scalar_type(), start, step);
-  if (!flat.is_same(out)) copy_into(out, core::alias(flat, out.sizes(), core::empty(out.sizes(), kByte, kMeta).strides(), 0));
+  if (!flat.is_same(out))
+    copy_into(out, core::alias(flat, out.sizes(), core::empty(out.sizes(), kByte, kMeta).strides(), 0));
   return finish(dest, out, o);
 }
 
 }  // namespace
 
-Tensor arange(const Dest& dest, const Scalar& end, const TensorOptions& options) { return range(dest, 0, end, 1, options); }
-Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options) { return range(Dest(), start, end, 1, options); }
-Tensor arange(const Dest& dest, const Scalar& start, const Scalar& end, const Scalar& step, const TensorOptions& options) {
+Tensor arange(const Dest& dest, const Scalar& end, const TensorOptions& options) {
+  return range(dest, 0, end, 1, options);
+}
+Tensor arange(const Scalar& start, const Scalar& end, const TensorOptions& options) {
+  return range(Dest(), start, end, 1, options);
+}
+Tensor arange(const Dest& dest, const Scalar& start, const Scalar& end, const Scalar& step,
+              const TensorOptions& options) {
   return range(dest, start, end, step, options);
 }
 
@@ -205,13 +233,16 @@ Tensor linspace(const Dest& dest, const Tensor& start, const Tensor& end, int64_
 
 // --- matrices ---
 
-Tensor eye(const Dest& dest, int64_t n, const TensorOptions& options) { return eye(dest, n, n, options); }
+Tensor eye(const Dest& dest, int64_t n, const TensorOptions& options) {
+  return eye(dest, n, n, options);
+}
 Tensor eye(const Dest& dest, int64_t n, int64_t m, const TensorOptions& options) {
   GRADUS_CHECK(n >= 0 && m >= 0, "eye: the sizes ", n, " and ", m, " were given; expected both >= 0");
   Tensor out = allocate(dest, "eye", {n, m}, options);
   fill_raw(out, 0);
   const int64_t diagonal = std::min(n, m);
-  fill_raw(core::alias(out, IntArrayRef(diagonal), IntArrayRef(out.stride(0) + out.stride(1)), out.storage_offset()), 1);
+  fill_raw(core::alias(out, IntArrayRef(diagonal), IntArrayRef(out.stride(0) + out.stride(1)), out.storage_offset()),
+           1);
   return finish(dest, out, options);
 }
 

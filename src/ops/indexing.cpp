@@ -13,15 +13,22 @@ namespace gradus::inline v0::ops {
 
 using IndexList = ArrayRef<std::optional<Tensor>>;
 
-Tensor raw_copy(const Tensor& t) { return copy_into(core::empty_like(t, t.scalar_type()), t); }
-Tensor dense(const Tensor& t) { return t.is_contiguous() ? t : copy_into(core::empty(t.sizes(), t.scalar_type(), t.device()), t); }
-Tensor at_least_1d(const Tensor& t) { return t.dim() ? t : core::alias(t, {1}, {1}, t.storage_offset()); }
+Tensor raw_copy(const Tensor& t) {
+  return copy_into(core::empty_like(t, t.scalar_type()), t);
+}
+Tensor dense(const Tensor& t) {
+  return t.is_contiguous() ? t : copy_into(core::empty(t.sizes(), t.scalar_type(), t.device()), t);
+}
+Tensor at_least_1d(const Tensor& t) {
+  return t.dim() ? t : core::alias(t, {1}, {1}, t.storage_offset());
+}
 
 Tensor dense_index(const char* op, const Tensor& index) {
   GRADUS_CHECK(index.defined(), op, ": the index is an undefined tensor; expected one of integers");
-  GRADUS_CHECK_AS(IndexError, index.scalar_type() == kLong || index.scalar_type() == kInt, op, ": the index is a tensor of type ", index.dtype(),
-                  "; expected dtype int64 (Long) or Int");
-  return index.scalar_type() == kLong ? dense(index) : copy_into(core::empty(index.sizes(), kLong, index.device()), index);
+  GRADUS_CHECK_AS(IndexError, index.scalar_type() == kLong || index.scalar_type() == kInt, op,
+                  ": the index is a tensor of type ", index.dtype(), "; expected dtype int64 (Long) or Int");
+  return index.scalar_type() == kLong ? dense(index)
+                                      : copy_into(core::empty(index.sizes(), kLong, index.device()), index);
 }
 
 Tensor written_copy(const Dest& dest, const char* op, const Tensor& self) {
@@ -46,14 +53,17 @@ void refuse_overlap(const Dest& dest, const char* op, std::initializer_list<cons
   for (const Tensor* t : inputs) {
     if (!t->is_alias_of(out) || t->numel() == 0 || out.numel() == 0) continue;
     const TensorImpl &a = *t->impl(), &b = *out.impl();
-    GRADUS_CHECK(a.data_ >= end_of(b) || b.data_ >= end_of(a), op, ": some elements of the input tensor and the written-to tensor refer to a single memory "
+    GRADUS_CHECK(a.data_ >= end_of(b) || b.data_ >= end_of(a), op,
+                 ": some elements of the input tensor and the written-to tensor refer to a single memory "
                  "location; clone() the tensor before performing the operation");
   }
 }
 
 namespace {
 
-bool is_mask(const Tensor& t) { return t.scalar_type() == kBool || t.scalar_type() == kByte; }
+bool is_mask(const Tensor& t) {
+  return t.scalar_type() == kBool || t.scalar_type() == kByte;
+}
 
 // One entry per dimension of self: a tensor of integers, or none. A mask becomes the positions where it is true.
 std::vector<Tensor> per_dimension(const char* op, const Tensor& self, IndexList indices) {
@@ -64,24 +74,29 @@ std::vector<Tensor> per_dimension(const char* op, const Tensor& self, IndexList 
       continue;
     }
     const Tensor& index = *indices[k];
-    GRADUS_CHECK(index.device() == self.device() || index.is_cpu(), op, ": index ", k, " is on ", index.device(), ", the tensor on ", self.device());
+    GRADUS_CHECK(index.device() == self.device() || index.is_cpu(), op, ": index ", k, " is on ", index.device(),
+                 ", the tensor on ", self.device());
     if (!is_mask(index)) {
-      GRADUS_CHECK_AS(IndexError, index.scalar_type() == kLong || index.scalar_type() == kInt, op, ": tensors used as indices must be long, int, byte or bool tensors; index ", k,
-                      " is ", index.dtype());
+      GRADUS_CHECK_AS(IndexError, index.scalar_type() == kLong || index.scalar_type() == kInt, op,
+                      ": tensors used as indices must be long, int, byte or bool tensors; index ", k, " is ",
+                      index.dtype());
       list.push_back(index);
       continue;
     }
     for (int64_t d = 0; d < index.dim(); ++d) {
       const auto at = list.size() + static_cast<size_t>(d);
-      GRADUS_CHECK_AS(IndexError, at < self.sizes().size() && index.size(d) == self.sizes()[at], op, ": the shape of the mask ", index.sizes(), " at index ", d,
+      GRADUS_CHECK_AS(IndexError, at < self.sizes().size() && index.size(d) == self.sizes()[at], op,
+                      ": the shape of the mask ", index.sizes(), " at index ", d,
                       " does not match the shape of the indexed tensor ", self.sizes(), " at index ", at);
     }
     const Tensor places = ops::nonzero(Dest(), index);
     for (int64_t d = 0; d < index.dim(); ++d) {
-      list.push_back(core::alias(places, IntArrayRef(places.size(0)), IntArrayRef(places.stride(0)), places.storage_offset() + d * places.stride(1)));
+      list.push_back(core::alias(places, IntArrayRef(places.size(0)), IntArrayRef(places.stride(0)),
+                                 places.storage_offset() + d * places.stride(1)));
     }
   }
-  GRADUS_CHECK_AS(IndexError, list.size() <= self.sizes().size(), op, ": too many indices for tensor of dimension ", self.dim(), ": ", list.size(), " were given");
+  GRADUS_CHECK_AS(IndexError, list.size() <= self.sizes().size(), op, ": too many indices for tensor of dimension ",
+                  self.dim(), ": ", list.size(), " were given");
   return list;
 }
 
@@ -106,7 +121,8 @@ struct Access {
         for (const Tensor& i : list) {
           if (i.defined()) shapes += (shapes.empty() ? "" : ", ") + str(i.sizes());
         }
-        throw IndexError(str(op, ": shape mismatch: indexing tensors could not be broadcast together with shapes ", shapes));
+        throw IndexError(
+            str(op, ": shape mismatch: indexing tensors could not be broadcast together with shapes ", shapes));
       }
       any = true;
     }
@@ -161,15 +177,18 @@ struct Access {
   }
 
   void check(const char* op, const kernels::BadPosition& b) const {
-    if (!b.bad.found()) [[likely]] return;
-    throw IndexError(str(op, ": index ", b.bad.value, " at position ", b.bad.position, " is out of bounds for dimension ", indexed_dims[static_cast<size_t>(b.which)],
-                         " with size ", plan.index_size[b.which]));
+    if (!b.bad.found()) [[likely]]
+      return;
+    throw IndexError(str(op, ": index ", b.bad.value, " at position ", b.bad.position,
+                         " is out of bounds for dimension ", indexed_dims[static_cast<size_t>(b.which)], " with size ",
+                         plan.index_size[b.which]));
   }
 };
 
 std::vector<SavedTensor> save_indices(IndexList indices) {
   std::vector<SavedTensor> saved;
-  for (const auto& i : indices) saved.push_back(i && i->defined() ? SavedTensor(i->impl(), SavedTensor::kNoEdge) : SavedTensor());
+  for (const auto& i : indices)
+    saved.push_back(i && i->defined() ? SavedTensor(i->impl(), SavedTensor::kNoEdge) : SavedTensor());
   return saved;
 }
 std::vector<std::optional<Tensor>> unpack_indices(const std::vector<SavedTensor>& saved, const GradOut& d) {
@@ -178,8 +197,8 @@ std::vector<std::optional<Tensor>> unpack_indices(const std::vector<SavedTensor>
   return list;
 }
 
-// Where a place is named more than once the last value stands, and only that one has a gradient: 1 for it, 0 for the others.
-// Undefined where no place is named twice.
+// Where a place is named more than once the last value stands, and only that one has a gradient: 1 for it, 0 for the
+// others. Undefined where no place is named twice.
 Tensor winners(IntArrayRef sizes, IndexList indices, const Tensor& like) {
   bool only_masks = true;
   for (const auto& i : indices) only_masks &= !i || !i->defined() || is_mask(*i);
@@ -194,7 +213,8 @@ Tensor winners(IntArrayRef sizes, IndexList indices, const Tensor& like) {
   }
   Tensor owner = raw_zeros(kept, kLong, like.device());
   Access on_owner("index_put", owner, indices);
-  Tensor order = gradus::arange(owner.numel() ? on_owner.plan.positions : 0, TensorOptions(kLong).device(like.device()));
+  Tensor order =
+      gradus::arange(owner.numel() ? on_owner.plan.positions : 0, TensorOptions(kLong).device(like.device()));
   on_owner.attach(order, false);
   kernels::index_put(like.device(), on_owner.plan, false);
   Tensor last = core::empty(on_owner.shape, kLong, like.device());
@@ -215,9 +235,10 @@ Tensor index(const Dest& dest, const Tensor& self, IndexList indices) {
   access.attach(out, false);
   if (out.numel() || access.plan.positions) access.check("index", kernels::index_get(self.device(), access.plan));
   if (r) {
-    r.node("IndexBackward0", out, [saved = save_indices(indices), sizes = DimVector(self.sizes())](const GradIn& g, GradOut& d) {
-      d[0] = g[0].new_zeros(sizes).index_put_(unpack_indices(saved, d), g[0], /*accumulate=*/true);
-    });
+    r.node("IndexBackward0", out,
+           [saved = save_indices(indices), sizes = DimVector(self.sizes())](const GradIn& g, GradOut& d) {
+             d[0] = g[0].new_zeros(sizes).index_put_(unpack_indices(saved, d), g[0], /*accumulate=*/true);
+           });
   }
   return out;
 }
@@ -227,43 +248,52 @@ Tensor index_put(const Dest& dest, const Tensor& self, IndexList indices, const 
   defined(self, op);
   defined(values, op);
   auto r = recording(dest, self, values);
-  GRADUS_CHECK(self.scalar_type() == values.scalar_type(), op, ": Index put requires the source and destination dtypes match, got ", self.dtype(),
+  GRADUS_CHECK(self.scalar_type() == values.scalar_type(), op,
+               ": Index put requires the source and destination dtypes match, got ", self.dtype(),
                " for the destination and ", values.dtype(), " for the source");
   Tensor out = written_copy(dest, op, self);
   {
     Access access(op, out, indices);
-    GRADUS_CHECK(values.sizes().size() <= access.shape.size() || values.numel() == 1, op, ": shape mismatch: value tensor of shape ", values.sizes(),
+    GRADUS_CHECK(values.sizes().size() <= access.shape.size() || values.numel() == 1, op,
+                 ": shape mismatch: value tensor of shape ", values.sizes(),
                  " cannot be broadcast to indexing result of shape ", IntArrayRef(access.shape));
     Tensor source = values;
     const bool one = values.numel() == 1;
     if (!one && values.sizes() != IntArrayRef(access.shape)) {
       bool fits = true;
       const size_t lead = access.shape.size() - values.sizes().size();
-      for (size_t d = 0; d < values.sizes().size(); ++d) fits &= values.sizes()[d] == 1 || values.sizes()[d] == access.shape[lead + d];
-      GRADUS_CHECK(fits, op, ": shape mismatch: value tensor of shape ", values.sizes(), " cannot be broadcast to indexing result of shape ", IntArrayRef(access.shape));
+      for (size_t d = 0; d < values.sizes().size(); ++d)
+        fits &= values.sizes()[d] == 1 || values.sizes()[d] == access.shape[lead + d];
+      GRADUS_CHECK(fits, op, ": shape mismatch: value tensor of shape ", values.sizes(),
+                   " cannot be broadcast to indexing result of shape ", IntArrayRef(access.shape));
       source = copy_into(core::empty(access.shape, values.scalar_type(), values.device()), values);
     }
     // What is read must not be what is being written.
-    source = source.is_alias_of(out) ? copy_into(core::empty(source.sizes(), source.scalar_type(), source.device()), source) : dense(source);
+    source = source.is_alias_of(out)
+                 ? copy_into(core::empty(source.sizes(), source.scalar_type(), source.device()), source)
+                 : dense(source);
     access.attach(source, one);
     access.check(op, kernels::index_put(out.device(), access.plan, accumulate));
   }
   if (r) {
-    r.node("IndexPutBackward0", out, [saved = save_indices(indices), accumulate, sizes = DimVector(self.sizes())](const GradIn& g, GradOut& d) {
-      const auto list = unpack_indices(saved, d);
-      if (d.needs(0)) d[0] = accumulate ? g[0] : g[0].index_put(list, g[0].new_zeros({}), false);
-      if (!d.needs(1)) return;
-      Tensor to_values = g[0].index(list);
-      Tensor wins = accumulate ? Tensor() : winners(sizes, list, g[0]);
-      if (wins.defined()) {
-        // Its shape has 1 for every kept dimension: the same order of dimensions, so it broadcasts.
-        to_values = to_values.masked_fill(wins.logical_not(), 0);
-      }
-      // One element that served everywhere may have more dimensions than the values: the engine sums over leading ones only.
-      const auto& values_shape = d.node().edges_[1].node->outputs_[d.node().edges_[1].input_nr].sizes;
-      if (static_cast<int64_t>(values_shape.size()) > to_values.dim()) to_values = to_values.sum().reshape(values_shape);
-      d[1] = to_values;
-    });
+    r.node("IndexPutBackward0", out,
+           [saved = save_indices(indices), accumulate, sizes = DimVector(self.sizes())](const GradIn& g, GradOut& d) {
+             const auto list = unpack_indices(saved, d);
+             if (d.needs(0)) d[0] = accumulate ? g[0] : g[0].index_put(list, g[0].new_zeros({}), false);
+             if (!d.needs(1)) return;
+             Tensor to_values = g[0].index(list);
+             Tensor wins = accumulate ? Tensor() : winners(sizes, list, g[0]);
+             if (wins.defined()) {
+               // Its shape has 1 for every kept dimension: the same order of dimensions, so it broadcasts.
+               to_values = to_values.masked_fill(wins.logical_not(), 0);
+             }
+             // One element that served everywhere may have more dimensions than the values: the engine sums over
+             // leading ones only.
+             const auto& values_shape = d.node().edges_[1].node->outputs_[d.node().edges_[1].input_nr].sizes;
+             if (static_cast<int64_t>(values_shape.size()) > to_values.dim())
+               to_values = to_values.sum().reshape(values_shape);
+             d[1] = to_values;
+           });
   }
   return out;
 }
@@ -272,7 +302,8 @@ Tensor index_put(const Dest& dest, const Tensor& self, IndexList indices, const 
 
 Tensor nonzero(const Dest& dest, const Tensor& self) {
   const TensorImpl& t = defined(self, "nonzero");
-  GRADUS_CHECK_AS(NotImplementedError, !t.device_.is_meta(), "nonzero: the shape of the result depends on the data, which a meta tensor does not have");
+  GRADUS_CHECK_AS(NotImplementedError, !t.device_.is_meta(),
+                  "nonzero: the shape of the result depends on the data, which a meta tensor does not have");
   if (dest.is_out()) return dest.deliver("nonzero", ops::nonzero(Dest(), self));
   const int64_t count = kernels::count_nonzero(t.device_, readable(self));
   // A column lies in one piece: that is what indexing by it reads.
@@ -288,12 +319,14 @@ std::vector<Tensor> nonzero_numpy(const Tensor& self) {
 
 Tensor masked_select(const Dest& dest, const Tensor& self, const Tensor& mask) {
   defined(self, "masked_select");
-  GRADUS_CHECK(defined(mask, "masked_select").dtype_ == ScalarType::Bool, "masked_select: the mask is ", mask.dtype(), "; expected a bool tensor");
+  GRADUS_CHECK(defined(mask, "masked_select").dtype_ == ScalarType::Bool, "masked_select: the mask is ", mask.dtype(),
+               "; expected a bool tensor");
   if (dest.is_out()) {
     auto r = recording(dest, self);
     NoGradGuard guard;
     refuse_overlap(dest, "masked_select", {&self, &mask});
-    GRADUS_CHECK(!dest.target().defined() || dest.target().scalar_type() == self.scalar_type(), "masked_select: the out tensor is ", dest.target().dtype(), "; expected ", self.dtype());
+    GRADUS_CHECK(!dest.target().defined() || dest.target().scalar_type() == self.scalar_type(),
+                 "masked_select: the out tensor is ", dest.target().dtype(), "; expected ", self.dtype());
     return dest.deliver("masked_select", ops::masked_select(Dest(), self, mask));
   }
   const DimVector shape = broadcast_shapes("masked_select", self.sizes(), mask.sizes());

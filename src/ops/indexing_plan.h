@@ -27,6 +27,7 @@ void refuse_overlap(const Dest& dest, const char* op, std::initializer_list<cons
 /// Reads along one dimension: out (dense) = the slices of `self` that `index` (dense) lists.
 void get_along(const char* op, const Tensor& out, const Tensor& self, int64_t dim, const Tensor& index);
 /// Writes slices of `source` (shape of self but for `dim`, or one element) to those of `self` that `index` lists.
-void put_along(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, bool accumulate, bool negative_allowed = false);
+void put_along(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+               bool accumulate, bool negative_allowed = false);
 
 }  // namespace gradus::inline v0::ops

@@ -15,25 +15,28 @@ namespace {
 
 void check_operands(const char* op, const Tensor& a, const Tensor& b, int64_t dims_a, int64_t dims_b) {
   GRADUS_CHECK(a.defined() && b.defined(), op, ": an operand is an undefined tensor; expected one with data");
-  GRADUS_CHECK(a.dim() == dims_a && b.dim() == dims_b, op, ": operands of ", a.dim(), " and ", b.dim(), " dimensions were given; expected ", dims_a,
-               " and ", dims_b);
-  GRADUS_CHECK_AS(TypeError, a.scalar_type() == b.scalar_type(), op, ": operands of type ", a.scalar_type(), " and ", b.scalar_type(),
-                  " were given; expected the same type");
-  GRADUS_CHECK_AS(TypeError, a.scalar_type() != kBool && element_size(a.scalar_type()) > 0, op, ": operands of type ", a.scalar_type(),
-                  " have no product; convert them with to()");
-  GRADUS_CHECK(a.device() == b.device(), op, ": operands on ", a.device(), " and ", b.device(), " were given; expected the same device");
+  GRADUS_CHECK(a.dim() == dims_a && b.dim() == dims_b, op, ": operands of ", a.dim(), " and ", b.dim(),
+               " dimensions were given; expected ", dims_a, " and ", dims_b);
+  GRADUS_CHECK_AS(TypeError, a.scalar_type() == b.scalar_type(), op, ": operands of type ", a.scalar_type(), " and ",
+                  b.scalar_type(), " were given; expected the same type");
+  GRADUS_CHECK_AS(TypeError, a.scalar_type() != kBool && element_size(a.scalar_type()) > 0, op, ": operands of type ",
+                  a.scalar_type(), " have no product; convert them with to()");
+  GRADUS_CHECK(a.device() == b.device(), op, ": operands on ", a.device(), " and ", b.device(),
+               " were given; expected the same device");
 }
 
 void check_inner(const char* op, const Tensor& a, const Tensor& b) {
-  GRADUS_CHECK(a.size(-1) == b.size(-2), op, ": shapes ", a.sizes(), " and ", b.sizes(), " cannot be multiplied: ", a.size(-1), " columns against ",
-               b.size(-2), " rows; expected equal numbers");
+  GRADUS_CHECK(a.size(-1) == b.size(-2), op, ": shapes ", a.sizes(), " and ", b.sizes(),
+               " cannot be multiplied: ", a.size(-1), " columns against ", b.size(-2), " rows; expected equal numbers");
 }
 
-kernels::ConstView no_bias() { return readable(Tensor()); }
-
+kernels::ConstView no_bias() {
+  return readable(Tensor());
+}
 
 // out = beta * out + alpha * a b (+ bias). Outputs that an operand shares memory with are computed aside by the caller.
-void run_gemm(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& bias, const Scalar& alpha, const Scalar& beta) {
+void run_gemm(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor& bias, const Scalar& alpha,
+              const Scalar& beta) {
   kernels::gemm(out.device(), writable(out), readable(a), readable(b), readable(bias), alpha, beta);
 }
 
@@ -47,7 +50,8 @@ Tensor mm(const Dest& dest, const Tensor& self, const Tensor& mat2) {
   auto r = recording(dest, self, mat2);
   const int64_t shape[] = {self.impl()->geometry_.sizes_data()[0], mat2.impl()->geometry_.sizes_data()[1]};
   const bool aside = !dest.is_fresh() && dest.shares_memory({&self, &mat2});
-  Tensor out = aside ? core::empty(shape, self.scalar_type(), self.device()) : dest.result("mm", shape, self.scalar_type(), self.device());
+  Tensor out = aside ? core::empty(shape, self.scalar_type(), self.device())
+                     : dest.result("mm", shape, self.scalar_type(), self.device());
   run_gemm(out, self, mat2, Tensor(), kOne, kZero);
   if (aside) out = dest.deliver("mm", std::move(out));
   if (r) {
@@ -61,12 +65,14 @@ Tensor mm(const Dest& dest, const Tensor& self, const Tensor& mat2) {
 
 Tensor bmm(const Dest& dest, const Tensor& self, const Tensor& mat2) {
   check_operands("bmm", self, mat2, 3, 3);
-  GRADUS_CHECK(self.size(0) == mat2.size(0), "bmm: batches of ", self.size(0), " and ", mat2.size(0), " matrices were given; expected as many of each");
+  GRADUS_CHECK(self.size(0) == mat2.size(0), "bmm: batches of ", self.size(0), " and ", mat2.size(0),
+               " matrices were given; expected as many of each");
   check_inner("bmm", self, mat2);
   auto r = recording(dest, self, mat2);
   const int64_t shape[] = {self.size(0), self.size(1), mat2.size(2)};
   const bool aside = !dest.is_fresh() && dest.shares_memory({&self, &mat2});
-  Tensor out = aside ? core::empty(shape, self.scalar_type(), self.device()) : dest.result("bmm", shape, self.scalar_type(), self.device());
+  Tensor out = aside ? core::empty(shape, self.scalar_type(), self.device())
+                     : dest.result("bmm", shape, self.scalar_type(), self.device());
   run_gemm(out, self, mat2, Tensor(), kOne, kZero);
   if (aside) out = dest.deliver("bmm", std::move(out));
   if (r) {
@@ -78,19 +84,21 @@ Tensor bmm(const Dest& dest, const Tensor& self, const Tensor& mat2) {
   return out;
 }
 
-Tensor addmm(const Dest& dest, const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha) {
+Tensor addmm(const Dest& dest, const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
+             const Scalar& alpha) {
   check_operands("addmm", mat1, mat2, 2, 2);
   check_inner("addmm", mat1, mat2);
   GRADUS_CHECK(self.defined(), "addmm: self is an undefined tensor; expected one with data");
-  GRADUS_CHECK_AS(TypeError, self.scalar_type() == mat1.scalar_type(), "addmm: self is ", self.scalar_type(), " and mat1 is ", mat1.scalar_type(),
-                  "; expected the same type");
-  GRADUS_CHECK_AS(TypeError, !is_integral(self.scalar_type(), true) || (alpha.isIntegral(true) && beta.isIntegral(true)),
+  GRADUS_CHECK_AS(TypeError, self.scalar_type() == mat1.scalar_type(), "addmm: self is ", self.scalar_type(),
+                  " and mat1 is ", mat1.scalar_type(), "; expected the same type");
+  GRADUS_CHECK_AS(TypeError,
+                  !is_integral(self.scalar_type(), true) || (alpha.isIntegral(true) && beta.isIntegral(true)),
                   "addmm: beta ", beta, " and alpha ", alpha, " were given; for integers they must be integers");
   auto r = recording(dest, self, mat1, mat2);
   const int64_t shape[] = {mat1.size(0), mat2.size(1)};
   const DimVector full = broadcast_shapes("addmm", self.sizes(), shape);
-  GRADUS_CHECK(IntArrayRef(full) == IntArrayRef(shape), "addmm: self of shape ", self.sizes(), " does not broadcast to the product's shape ",
-               IntArrayRef(shape));
+  GRADUS_CHECK(IntArrayRef(full) == IntArrayRef(shape), "addmm: self of shape ", self.sizes(),
+               " does not broadcast to the product's shape ", IntArrayRef(shape));
   Tensor out;
   if (dest.is_inplace() && !dest.shares_memory({&mat1, &mat2})) {
     out = dest.result("addmm", shape, self.scalar_type(), self.device());
@@ -118,14 +126,16 @@ Tensor addmm(const Dest& dest, const Tensor& self, const Tensor& mat1, const Ten
 
 Tensor mv(const Dest& dest, const Tensor& self, const Tensor& vec) {
   check_operands("mv", self, vec, 2, 1);
-  GRADUS_CHECK(self.size(1) == vec.size(0), "mv: a matrix of shape ", self.sizes(), " and a vector of ", vec.size(0), " elements were given; expected ",
-               self.size(1));
+  GRADUS_CHECK(self.size(1) == vec.size(0), "mv: a matrix of shape ", self.sizes(), " and a vector of ", vec.size(0),
+               " elements were given; expected ", self.size(1));
   auto r = recording(dest, self, vec);
   const int64_t shape[] = {self.size(0)};
   Tensor out = core::empty(shape, self.scalar_type(), self.device());
-  const int64_t column_sizes[] = {vec.size(0), 1}, column_strides[] = {vec.stride(0), 1}, out_sizes[] = {self.size(0), 1}, out_strides[] = {1, 1};
-  kernels::gemm(out.device(), kernels::View{out.data_ptr(), out_sizes, out_strides, 2, out.scalar_type()}, readable(self),
-                kernels::ConstView{vec.data_ptr(), column_sizes, column_strides, 2, vec.scalar_type()}, no_bias(), kOne, kZero);
+  const int64_t column_sizes[] = {vec.size(0), 1}, column_strides[] = {vec.stride(0), 1},
+                out_sizes[] = {self.size(0), 1}, out_strides[] = {1, 1};
+  kernels::gemm(out.device(), kernels::View{out.data_ptr(), out_sizes, out_strides, 2, out.scalar_type()},
+                readable(self), kernels::ConstView{vec.data_ptr(), column_sizes, column_strides, 2, vec.scalar_type()},
+                no_bias(), kOne, kZero);
   out = dest.deliver("mv", std::move(out));
   if (r) {
     r.node("MvBackward0", out, [a = r.save_if(1, 0), v = r.save_if(0, 1)](const GradIn& g, GradOut& d) {
@@ -138,14 +148,17 @@ Tensor mv(const Dest& dest, const Tensor& self, const Tensor& vec) {
 
 Tensor dot(const Dest& dest, const Tensor& self, const Tensor& tensor) {
   check_operands("dot", self, tensor, 1, 1);
-  GRADUS_CHECK(self.size(0) == tensor.size(0), "dot: vectors of ", self.size(0), " and ", tensor.size(0), " elements were given; expected equal lengths");
+  GRADUS_CHECK(self.size(0) == tensor.size(0), "dot: vectors of ", self.size(0), " and ", tensor.size(0),
+               " elements were given; expected equal lengths");
   auto r = recording(dest, self, tensor);
   Tensor out = core::empty({}, self.scalar_type(), self.device());
   const int64_t n = self.size(0), sa = self.stride(0), sb = tensor.stride(0);
-  const int64_t row_sizes[] = {1, n}, row_strides[] = {n * sa, sa}, column_sizes[] = {n, 1}, column_strides[] = {sb, 1}, one[] = {1, 1};
+  const int64_t row_sizes[] = {1, n}, row_strides[] = {n * sa, sa}, column_sizes[] = {n, 1}, column_strides[] = {sb, 1},
+                one[] = {1, 1};
   kernels::gemm(out.device(), kernels::View{out.data_ptr(), one, one, 2, out.scalar_type()},
                 kernels::ConstView{self.data_ptr(), row_sizes, row_strides, 2, self.scalar_type()},
-                kernels::ConstView{tensor.data_ptr(), column_sizes, column_strides, 2, tensor.scalar_type()}, no_bias(), kOne, kZero);
+                kernels::ConstView{tensor.data_ptr(), column_sizes, column_strides, 2, tensor.scalar_type()}, no_bias(),
+                kOne, kZero);
   out = dest.deliver("dot", std::move(out));
   if (r) {
     r.node("DotBackward0", out, [a = r.save_if(1, 0), b = r.save_if(0, 1)](const GradIn& g, GradOut& d) {
@@ -168,7 +181,8 @@ Tensor as_rows(const Tensor& t) {
 
 // Batches broadcast, as views where that is possible.
 Tensor matmul_batched(const Tensor& a, const Tensor& b) {
-  const IntArrayRef batch_a = a.sizes().slice(0, static_cast<size_t>(a.dim() - 2)), batch_b = b.sizes().slice(0, static_cast<size_t>(b.dim() - 2));
+  const IntArrayRef batch_a = a.sizes().slice(0, static_cast<size_t>(a.dim() - 2)),
+                    batch_b = b.sizes().slice(0, static_cast<size_t>(b.dim() - 2));
   const DimVector batch = broadcast_shapes("matmul", batch_a, batch_b);
   int64_t count = 1;
   for (int64_t s : batch) count *= s;
@@ -190,9 +204,10 @@ Tensor matmul_batched(const Tensor& a, const Tensor& b) {
 Tensor matmul(const Dest& dest, const Tensor& self, const Tensor& other) {
   GRADUS_CHECK(self.defined() && other.defined(), "matmul: an operand is an undefined tensor; expected one with data");
   const int64_t da = self.dim(), db = other.dim();
-  GRADUS_CHECK(da > 0 && db > 0, "matmul: operands of ", da, " and ", db, " dimensions were given; expected at least 1 each");
-  GRADUS_CHECK(self.size(-1) == other.size(db == 1 ? 0 : -2), "matmul: shapes ", self.sizes(), " and ", other.sizes(), " cannot be multiplied: ",
-               self.size(-1), " against ", other.size(db == 1 ? 0 : -2));
+  GRADUS_CHECK(da > 0 && db > 0, "matmul: operands of ", da, " and ", db,
+               " dimensions were given; expected at least 1 each");
+  GRADUS_CHECK(self.size(-1) == other.size(db == 1 ? 0 : -2), "matmul: shapes ", self.sizes(), " and ", other.sizes(),
+               " cannot be multiplied: ", self.size(-1), " against ", other.size(db == 1 ? 0 : -2));
   if (dest.is_fresh() && da == 2 && db == 2) return self.mm(other);
   Tensor out;
   if (da == 1 && db == 1) {
@@ -226,22 +241,26 @@ Tensor matmul(const Dest& dest, const Tensor& self, const Tensor& other) {
 }
 
 Tensor linear(const Dest& dest, const Tensor& input, const Tensor& weight, const Tensor& bias) {
-  GRADUS_CHECK(input.defined() && weight.defined(), "linear: input or weight is an undefined tensor; expected ones with data");
-  GRADUS_CHECK(input.dim() >= 1 && (weight.dim() == 1 || weight.dim() == 2), "linear: input of ", input.dim(), " and weight of ", weight.dim(),
-               " dimensions were given; expected at least 1, and 1 or 2");
+  GRADUS_CHECK(input.defined() && weight.defined(),
+               "linear: input or weight is an undefined tensor; expected ones with data");
+  GRADUS_CHECK(input.dim() >= 1 && (weight.dim() == 1 || weight.dim() == 2), "linear: input of ", input.dim(),
+               " and weight of ", weight.dim(), " dimensions were given; expected at least 1, and 1 or 2");
   if (weight.dim() == 1) {  // one feature, whose dimension is dropped
-    GRADUS_CHECK(input.size(-1) == weight.size(0), "linear: input of shape ", input.sizes(), " and weight of shape ", weight.sizes(), " were given: ",
-                 input.size(-1), " features against ", weight.size(0));
+    GRADUS_CHECK(input.size(-1) == weight.size(0), "linear: input of shape ", input.sizes(), " and weight of shape ",
+                 weight.sizes(), " were given: ", input.size(-1), " features against ", weight.size(0));
     Tensor product = gradus::matmul(input, weight);
     if (bias.defined()) product = product.add(bias);
     return dest.is_fresh() ? product : dest.deliver("linear", std::move(product));
   }
-  GRADUS_CHECK(input.size(-1) == weight.size(1), "linear: input of shape ", input.sizes(), " and weight of shape ", weight.sizes(),
-               " were given: ", input.size(-1), " features against ", weight.size(1));
-  GRADUS_CHECK_AS(TypeError, input.scalar_type() == weight.scalar_type() && (!bias.defined() || bias.scalar_type() == input.scalar_type()),
-                  "linear: input is ", input.scalar_type(), " and weight is ", weight.scalar_type(), "; expected the same type for all operands");
-  GRADUS_CHECK(!bias.defined() || (bias.dim() == 1 && bias.size(0) == weight.size(0)), "linear: bias of shape ", bias.defined() ? bias.sizes() : IntArrayRef(),
-               " was given for ", weight.size(0), " output features");
+  GRADUS_CHECK(input.size(-1) == weight.size(1), "linear: input of shape ", input.sizes(), " and weight of shape ",
+               weight.sizes(), " were given: ", input.size(-1), " features against ", weight.size(1));
+  GRADUS_CHECK_AS(
+      TypeError,
+      input.scalar_type() == weight.scalar_type() && (!bias.defined() || bias.scalar_type() == input.scalar_type()),
+      "linear: input is ", input.scalar_type(), " and weight is ", weight.scalar_type(),
+      "; expected the same type for all operands");
+  GRADUS_CHECK(!bias.defined() || (bias.dim() == 1 && bias.size(0) == weight.size(0)), "linear: bias of shape ",
+               bias.defined() ? bias.sizes() : IntArrayRef(), " was given for ", weight.size(0), " output features");
   auto r = recording(dest, input, weight, bias);
   // Here the rows are a plain reading of the input: history is recorded once, for all.
   Tensor rows = input;
@@ -255,11 +274,13 @@ Tensor linear(const Dest& dest, const Tensor& input, const Tensor& weight, const
   int64_t count = 1;
   for (size_t d = 0; d + 1 < shape.size(); ++d) count *= shape[d];
   const int64_t n = weight.size(0), k = weight.size(1);
-  const int64_t out_sizes[] = {count, n}, out_strides[] = {n, 1}, w_sizes[] = {k, n}, w_strides[] = {weight.stride(1), weight.stride(0)};
+  const int64_t out_sizes[] = {count, n}, out_strides[] = {n, 1}, w_sizes[] = {k, n},
+                w_strides[] = {weight.stride(1), weight.stride(0)};
   const int64_t row_sizes[] = {count, k}, row_strides[] = {rows.stride(0), rows.stride(1)};
   kernels::gemm(out.device(), kernels::View{out.data_ptr(), out_sizes, out_strides, 2, out.scalar_type()},
                 kernels::ConstView{rows.data_ptr(), row_sizes, row_strides, 2, rows.scalar_type()},
-                kernels::ConstView{weight.data_ptr(), w_sizes, w_strides, 2, weight.scalar_type()}, readable(bias), kOne, kZero);
+                kernels::ConstView{weight.data_ptr(), w_sizes, w_strides, 2, weight.scalar_type()}, readable(bias),
+                kOne, kZero);
   out = dest.deliver("linear", std::move(out));
   if (r) {
     r.node("LinearBackward0", out, [x = r.save_if(1, 0), w = r.save_if(0, 1)](const GradIn& g, GradOut& d) {

@@ -15,33 +15,44 @@ namespace {
 using kernels::Reduction;
 
 Reduction checked_reduction(const char* op, int64_t reduction) {
-  GRADUS_CHECK_AS(ValueError, reduction >= 0 && reduction <= 2, op, ": reduction is ", reduction, "; expected 0 (none), 1 (mean) or 2 (sum)");
+  GRADUS_CHECK_AS(ValueError, reduction >= 0 && reduction <= 2, op, ": reduction is ", reduction,
+                  "; expected 0 (none), 1 (mean) or 2 (sum)");
   return static_cast<Reduction>(reduction);
 }
 
-Tensor reduce(const Tensor& loss, int64_t reduction) { return reduction == 0 ? loss : reduction == 1 ? loss.mean() : loss.sum(); }
+Tensor reduce(const Tensor& loss, int64_t reduction) {
+  return reduction == 0 ? loss : reduction == 1 ? loss.mean() : loss.sum();
+}
 
 void check_nll(const char* op, const Tensor& self, const Tensor& target, const Tensor& weight) {
-  GRADUS_CHECK(self.defined() && target.defined(), op, ": input or target is an undefined tensor; expected ones with data");
-  GRADUS_CHECK_AS(TypeError, is_floating_point(self.scalar_type()), op, ": the input is ", self.scalar_type(), "; expected a floating type");
-  GRADUS_CHECK_AS(TypeError, target.scalar_type() == kLong || target.scalar_type() == kInt || target.scalar_type() == kByte, op, ": the target is ",
-                  target.scalar_type(), "; expected class indices (Long)");
-  GRADUS_CHECK(self.dim() >= 1, op, ": the input has no dimensions; expected the classes in dimension ", self.dim() == 1 ? 0 : 1);
+  GRADUS_CHECK(self.defined() && target.defined(), op,
+               ": input or target is an undefined tensor; expected ones with data");
+  GRADUS_CHECK_AS(TypeError, is_floating_point(self.scalar_type()), op, ": the input is ", self.scalar_type(),
+                  "; expected a floating type");
+  GRADUS_CHECK_AS(TypeError,
+                  target.scalar_type() == kLong || target.scalar_type() == kInt || target.scalar_type() == kByte, op,
+                  ": the target is ", target.scalar_type(), "; expected class indices (Long)");
+  GRADUS_CHECK(self.dim() >= 1, op, ": the input has no dimensions; expected the classes in dimension ",
+               self.dim() == 1 ? 0 : 1);
   const bool one = self.dim() == 1;
-  GRADUS_CHECK(one ? target.dim() <= 1 : target.dim() == self.dim() - 1, op, ": the input has shape ", self.sizes(), " and the target ", target.sizes(),
+  GRADUS_CHECK(one ? target.dim() <= 1 : target.dim() == self.dim() - 1, op, ": the input has shape ", self.sizes(),
+               " and the target ", target.sizes(),
                "; expected the target to have the input's shape without the classes");
   if (!one) {
     for (int64_t i = 0; i < target.dim(); ++i) {
-      GRADUS_CHECK(target.size(i) == self.size(i == 0 ? 0 : i + 1), op, ": the input has shape ", self.sizes(), " and the target ", target.sizes(),
+      GRADUS_CHECK(target.size(i) == self.size(i == 0 ? 0 : i + 1), op, ": the input has shape ", self.sizes(),
+                   " and the target ", target.sizes(),
                    "; expected the target to have the input's shape without the classes");
     }
   } else {
-    GRADUS_CHECK(target.numel() == 1, op, ": one sample of shape ", self.sizes(), " and a target of shape ", target.sizes(), " were given; expected one index");
+    GRADUS_CHECK(target.numel() == 1, op, ": one sample of shape ", self.sizes(), " and a target of shape ",
+                 target.sizes(), " were given; expected one index");
   }
   const int64_t classes = self.size(one ? 0 : 1);
-  GRADUS_CHECK(!weight.defined() || (weight.dim() == 1 && weight.size(0) == classes && weight.scalar_type() == self.scalar_type()), op,
-               ": weight of shape ", weight.defined() ? weight.sizes() : IntArrayRef(), " was given; expected one number of type ", self.scalar_type(),
-               " for each of ", classes, " classes");
+  GRADUS_CHECK(!weight.defined() ||
+                   (weight.dim() == 1 && weight.size(0) == classes && weight.scalar_type() == self.scalar_type()),
+               op, ": weight of shape ", weight.defined() ? weight.sizes() : IntArrayRef(),
+               " was given; expected one number of type ", self.scalar_type(), " for each of ", classes, " classes");
 }
 
 // The views that the kernels take: a single sample becomes a batch of one.
@@ -58,18 +69,21 @@ struct NllShapes {
     core::dense_strides(target_sizes, MemoryFormat::Contiguous, target_strides.data());
   }
   kernels::ConstView input(const Tensor& t) const {
-    return {t.data_ptr(), input_sizes.data(), input_strides.data(), static_cast<int>(input_sizes.size()), t.scalar_type()};
+    return {t.data_ptr(), input_sizes.data(), input_strides.data(), static_cast<int>(input_sizes.size()),
+            t.scalar_type()};
   }
   kernels::View input_gradient(const Tensor& t) const {
-    return {t.data_ptr(), input_sizes.data(), input_strides.data(), static_cast<int>(input_sizes.size()), t.scalar_type()};
+    return {t.data_ptr(), input_sizes.data(), input_strides.data(), static_cast<int>(input_sizes.size()),
+            t.scalar_type()};
   }
   kernels::View per_target(const Tensor& t) const {
-    return {t.data_ptr(), target_sizes.data(), target_strides.data(), static_cast<int>(target_sizes.size()), t.scalar_type()};
+    return {t.data_ptr(), target_sizes.data(), target_strides.data(), static_cast<int>(target_sizes.size()),
+            t.scalar_type()};
   }
 };
 
-std::tuple<Tensor, Tensor> nll_forward_only(const char* op, const Tensor& self, const Tensor& target, const Tensor& weight, Reduction reduction,
-                                            int64_t ignore_index) {
+std::tuple<Tensor, Tensor> nll_forward_only(const char* op, const Tensor& self, const Tensor& target,
+                                            const Tensor& weight, Reduction reduction, int64_t ignore_index) {
   check_nll(op, self, target, weight);
   autograd::GradModeOff off;
   Tensor x = self.contiguous(), t = target.contiguous(), w = weight.defined() ? weight.contiguous() : Tensor();
@@ -77,18 +91,19 @@ std::tuple<Tensor, Tensor> nll_forward_only(const char* op, const Tensor& self, 
   Tensor out = reduction == Reduction::None ? core::empty(target.sizes(), self.scalar_type(), self.device())
                                             : core::empty({}, self.scalar_type(), self.device());
   Tensor total = core::empty({}, self.scalar_type(), self.device());
-  const kernels::BadIndex bad =
-      kernels::nll_loss_forward(x.device(), reduction == Reduction::None ? shapes.per_target(out) : writable(out), writable(total), shapes.input(x),
-                                shapes.per_target(t), readable(w), reduction, ignore_index);
-  GRADUS_CHECK_AS(IndexError, !bad.found(), op, ": target ", bad.value, " at position ", bad.position, " is out of range; expected 0..",
-                  self.size(self.dim() == 1 ? 0 : 1) - 1, " or ignore_index ", ignore_index);
+  const kernels::BadIndex bad = kernels::nll_loss_forward(
+      x.device(), reduction == Reduction::None ? shapes.per_target(out) : writable(out), writable(total),
+      shapes.input(x), shapes.per_target(t), readable(w), reduction, ignore_index);
+  GRADUS_CHECK_AS(IndexError, !bad.found(), op, ": target ", bad.value, " at position ", bad.position,
+                  " is out of range; expected 0..", self.size(self.dim() == 1 ? 0 : 1) - 1, " or ignore_index ",
+                  ignore_index);
   return {out, total};
 }
 
 }  // namespace
 
-Tensor nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
-                         int64_t ignore_index, const Tensor& total_weight) {
+Tensor nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Tensor& target, const Tensor& weight,
+                         int64_t reduction, int64_t ignore_index, const Tensor& total_weight) {
   const Reduction kind = checked_reduction("nll_loss_backward", reduction);
   check_nll("nll_loss_backward", self, target, weight);
   auto r = recording(grad_output, self);
@@ -99,7 +114,8 @@ Tensor nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Te
     result = core::empty(self.sizes(), self.scalar_type(), self.device());
     const NllShapes shapes(result, t);
     if (result.numel()) {
-      kernels::nll_loss_backward(g.device(), shapes.input_gradient(result), kind == Reduction::None ? kernels::ConstView(shapes.per_target(g)) : readable(g),
+      kernels::nll_loss_backward(g.device(), shapes.input_gradient(result),
+                                 kind == Reduction::None ? kernels::ConstView(shapes.per_target(g)) : readable(g),
                                  shapes.per_target(t), readable(w), readable(total_weight), kind, ignore_index);
     }
   }
@@ -113,26 +129,29 @@ Tensor nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Te
   return result;
 }
 
-std::tuple<Tensor, Tensor> nll_loss_forward(const Dest& dest, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
-                                            int64_t ignore_index) {
+std::tuple<Tensor, Tensor> nll_loss_forward(const Dest& dest, const Tensor& self, const Tensor& target,
+                                            const Tensor& weight, int64_t reduction, int64_t ignore_index) {
   auto r = recording(dest.is_fresh() ? Dest() : dest.part(0), self);
-  auto [out, total] = nll_forward_only("nll_loss_forward", self, target, weight, checked_reduction("nll_loss_forward", reduction), ignore_index);
+  auto [out, total] = nll_forward_only("nll_loss_forward", self, target, weight,
+                                       checked_reduction("nll_loss_forward", reduction), ignore_index);
   if (!dest.is_fresh()) {
     out = dest.part(0).deliver("nll_loss_forward", out);
     total = dest.part(1).deliver("nll_loss_forward", total);
   }
   if (r) {
     r.node("NllLossBackward0", out,
-           [x = r.save(0), t = r.save_other(target), w = r.save_other(weight), total = r.save_other(total), reduction, ignore_index](const GradIn& g,
-                                                                                                                                      GradOut& d) {
-             d[0] = gradus::nll_loss_backward(g[0], d.unpack(x), d.unpack(t), d.unpack(w), reduction, ignore_index, d.unpack(total));
+           [x = r.save(0), t = r.save_other(target), w = r.save_other(weight), total = r.save_other(total), reduction,
+            ignore_index](const GradIn& g, GradOut& d) {
+             d[0] = gradus::nll_loss_backward(g[0], d.unpack(x), d.unpack(t), d.unpack(w), reduction, ignore_index,
+                                              d.unpack(total));
            });
   }
   return {out, total};
 }
 
 namespace {
-Tensor nll_as(const Dest& dest, const char* op, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index) {
+Tensor nll_as(const Dest& dest, const char* op, const Tensor& self, const Tensor& target, const Tensor& weight,
+              int64_t reduction, int64_t ignore_index) {
   checked_reduction(op, reduction);
   check_nll(op, self, target, weight);
   auto [out, total] = gradus::nll_loss_forward(self, target, weight, reduction, ignore_index);
@@ -140,13 +159,16 @@ Tensor nll_as(const Dest& dest, const char* op, const Tensor& self, const Tensor
 }
 }  // namespace
 
-Tensor nll_loss(const Dest& dest, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index) {
+Tensor nll_loss(const Dest& dest, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                int64_t ignore_index) {
   return nll_as(dest, "nll_loss", self, target, weight, reduction, ignore_index);
 }
-Tensor nll_loss2d(const Dest& dest, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index) {
+Tensor nll_loss2d(const Dest& dest, const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                  int64_t ignore_index) {
   return nll_as(dest, "nll_loss2d", self, target, weight, reduction, ignore_index);
 }
-Tensor nll_loss_nd(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index) {
+Tensor nll_loss_nd(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                   int64_t ignore_index) {
   return nll_as(Dest(), "nll_loss_nd", self, target, weight, reduction, ignore_index);
 }
 
@@ -165,7 +187,8 @@ Tensor in_the_name_of(const char* op, const F& f) {
 }
 
 // Targets are a probability for every class.
-Tensor cross_entropy_of_probabilities(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, double smoothing) {
+Tensor cross_entropy_of_probabilities(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                                      double smoothing) {
   const int64_t class_dim = self.dim() == 1 ? 0 : 1, classes = self.size(class_dim);
   Tensor log_p = gradus::log_softmax(self, class_dim);
   Tensor t = smoothing > 0 ? target.mul(1 - smoothing).add(smoothing / static_cast<double>(classes)) : target;
@@ -182,7 +205,8 @@ Tensor cross_entropy_of_probabilities(const Tensor& self, const Tensor& target, 
 }
 
 // (1 - e) * nll + e / C * (sum over classes), over the rows that count, divided by their weights.
-Tensor cross_entropy_smoothed(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index, double smoothing) {
+Tensor cross_entropy_smoothed(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                              int64_t ignore_index, double smoothing) {
   const int64_t class_dim = self.dim() == 1 ? 0 : 1, classes = self.size(class_dim);
   Tensor log_p = gradus::log_softmax(self, class_dim);
   Tensor nll = gradus::nll_loss_nd(log_p, target, weight, reduction, ignore_index);
@@ -200,7 +224,9 @@ Tensor cross_entropy_smoothed(const Tensor& self, const Tensor& target, const Te
   } else if (reduction == 2) {
     part = smooth.sum();
   } else if (weight.defined()) {
-    Tensor kept = weight.index_select(0, target.masked_fill(ignored, 0).reshape({-1})).reshape(target.sizes()).masked_fill(ignored, 0.0);
+    Tensor kept = weight.index_select(0, target.masked_fill(ignored, 0).reshape({-1}))
+                      .reshape(target.sizes())
+                      .masked_fill(ignored, 0.0);
     part = smooth.sum().div(kept.sum());
   } else {
     part = smooth.sum().div(ignored.logical_not().sum().to(self.scalar_type()));
@@ -210,20 +236,25 @@ Tensor cross_entropy_smoothed(const Tensor& self, const Tensor& target, const Te
 
 }  // namespace
 
-Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction, int64_t ignore_index,
-                          double label_smoothing) {
+Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
+                          int64_t ignore_index, double label_smoothing) {
   checked_reduction("cross_entropy_loss", reduction);
-  GRADUS_CHECK(self.defined() && target.defined(), "cross_entropy_loss: input or target is an undefined tensor; expected ones with data");
+  GRADUS_CHECK(self.defined() && target.defined(),
+               "cross_entropy_loss: input or target is an undefined tensor; expected ones with data");
   GRADUS_CHECK(self.dim() >= 1, "cross_entropy_loss: the input has no dimensions; expected the classes in one");
-  GRADUS_CHECK_AS(ValueError, label_smoothing >= 0 && label_smoothing <= 1, "cross_entropy_loss: label_smoothing is ", label_smoothing, "; expected 0..1");
+  GRADUS_CHECK_AS(ValueError, label_smoothing >= 0 && label_smoothing <= 1, "cross_entropy_loss: label_smoothing is ",
+                  label_smoothing, "; expected 0..1");
   if (target.is_floating_point() && target.sizes() == self.sizes()) {
-    GRADUS_CHECK(ignore_index < 0, "cross_entropy_loss: ignore_index ", ignore_index, " was given with probabilities as target; it is for class indices");
+    GRADUS_CHECK(ignore_index < 0, "cross_entropy_loss: ignore_index ", ignore_index,
+                 " was given with probabilities as target; it is for class indices");
     return cross_entropy_of_probabilities(self, target, weight, reduction, label_smoothing);
   }
   check_nll("cross_entropy_loss", self, target, weight);
   return in_the_name_of("cross_entropy_loss", [&] {
-    if (label_smoothing > 0) return cross_entropy_smoothed(self, target, weight, reduction, ignore_index, label_smoothing);
-    return gradus::nll_loss_nd(gradus::log_softmax(self, self.dim() == 1 ? 0 : 1), target, weight, reduction, ignore_index);
+    if (label_smoothing > 0)
+      return cross_entropy_smoothed(self, target, weight, reduction, ignore_index, label_smoothing);
+    return gradus::nll_loss_nd(gradus::log_softmax(self, self.dim() == 1 ? 0 : 1), target, weight, reduction,
+                               ignore_index);
   });
 }
 
@@ -236,9 +267,11 @@ Tensor mse_loss_backward(const Tensor& grad_output, const Tensor& self, const Te
 
 Tensor mse_loss(const Dest& dest, const Tensor& self, const Tensor& target, int64_t reduction) {
   checked_reduction("mse_loss", reduction);
-  GRADUS_CHECK(self.defined() && target.defined(), "mse_loss: input or target is an undefined tensor; expected ones with data");
-  GRADUS_CHECK_AS(TypeError, is_floating_point(result_type({self, target})) || is_complex(result_type({self, target})), "mse_loss: input is ",
-                  self.scalar_type(), " and target is ", target.scalar_type(), "; expected floating types");
+  GRADUS_CHECK(self.defined() && target.defined(),
+               "mse_loss: input or target is an undefined tensor; expected ones with data");
+  GRADUS_CHECK_AS(TypeError, is_floating_point(result_type({self, target})) || is_complex(result_type({self, target})),
+                  "mse_loss: input is ", self.scalar_type(), " and target is ", target.scalar_type(),
+                  "; expected floating types");
   broadcast_shapes("mse_loss", self.sizes(), target.sizes());
   auto r = recording(dest, self, target);
   Tensor out;
@@ -269,19 +302,24 @@ Tensor softplus_of_negative(const Tensor& x) {
     out = x.abs().neg_().exp_().log1p_().add_(x.neg().clamp_min_(0));
   }
   if (r) {
-    r.node("LogSigmoidBackward0", out, [x = r.save(0)](const GradIn& g, GradOut& d) { d[0] = g[0].mul(d.unpack(x).sigmoid().sub(1)); });
+    r.node("LogSigmoidBackward0", out,
+           [x = r.save(0)](const GradIn& g, GradOut& d) { d[0] = g[0].mul(d.unpack(x).sigmoid().sub(1)); });
   }
   return out;
 }
 
 }  // namespace
 
-Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target, const Tensor& weight, const Tensor& pos_weight, int64_t reduction) {
+Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target, const Tensor& weight,
+                                        const Tensor& pos_weight, int64_t reduction) {
   const char* op = "binary_cross_entropy_with_logits";
   checked_reduction(op, reduction);
-  GRADUS_CHECK(self.defined() && target.defined(), op, ": input or target is an undefined tensor; expected ones with data");
-  GRADUS_CHECK_AS(ValueError, self.sizes() == target.sizes(), op, ": target size ", target.sizes(), " must be the same as input size ", self.sizes());
-  GRADUS_CHECK_AS(TypeError, is_floating_point(self.scalar_type()), op, ": the input is ", self.scalar_type(), "; expected a floating type");
+  GRADUS_CHECK(self.defined() && target.defined(), op,
+               ": input or target is an undefined tensor; expected ones with data");
+  GRADUS_CHECK_AS(ValueError, self.sizes() == target.sizes(), op, ": target size ", target.sizes(),
+                  " must be the same as input size ", self.sizes());
+  GRADUS_CHECK_AS(TypeError, is_floating_point(self.scalar_type()), op, ": the input is ", self.scalar_type(),
+                  "; expected a floating type");
   // (1 - t) x + (1 + (p - 1) t) log(1 + exp(-x))
   Tensor softplus = softplus_of_negative(self);
   if (pos_weight.defined()) softplus = softplus.mul(pos_weight.sub(1).mul(target).add(1));

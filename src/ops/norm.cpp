@@ -46,12 +46,14 @@ Tensor norm_gradient(const Tensor& g, const Tensor& x, const Tensor& norm, doubl
   return x.mul(x.abs().pow(p - 2)).mul(scale);
 }
 
-Tensor norm_of(const Dest& dest, const char* op, const Tensor& self, double p, DimSet dims, bool keepdim, std::optional<ScalarType> asked) {
+Tensor norm_of(const Dest& dest, const char* op, const Tensor& self, double p, DimSet dims, bool keepdim,
+               std::optional<ScalarType> asked) {
   const ScalarType dtype = asked ? *asked : self.scalar_type();
-  GRADUS_CHECK_AS(TypeError, is_floating_point(self.scalar_type()) && is_floating_point(dtype), op, ": a tensor of type ", self.scalar_type(),
-                  " and a result of type ", dtype, " were given; expected floating ones");
-  GRADUS_CHECK_AS(TypeError, promote_types(self.scalar_type(), dtype) == dtype, op, ": dtype is ", dtype, " and self of type ",
-                  self.scalar_type(), "; expected a dtype that self fits into");
+  GRADUS_CHECK_AS(TypeError, is_floating_point(self.scalar_type()) && is_floating_point(dtype), op,
+                  ": a tensor of type ", self.scalar_type(), " and a result of type ", dtype,
+                  " were given; expected floating ones");
+  GRADUS_CHECK_AS(TypeError, promote_types(self.scalar_type(), dtype) == dtype, op, ": dtype is ", dtype,
+                  " and self of type ", self.scalar_type(), "; expected a dtype that self fits into");
   if (p < 0 || p == kInfinity) check_not_empty(op, self, dims);
   auto r = recording(dest, self);
   Tensor out;
@@ -62,31 +64,36 @@ Tensor norm_of(const Dest& dest, const char* op, const Tensor& self, double p, D
   }
   if (r) {
     r.node("LinalgVectorNormBackward0", out,
-           [x = r.save(0), y = r.save_output(out), p, shape = Reduced(self, dims, keepdim)](const GradIn& g, GradOut& d) {
-             d[0] = norm_gradient(g[0], d.unpack(x), d.unpack(y), p, shape);
-           });
+           [x = r.save(0), y = r.save_output(out), p, shape = Reduced(self, dims, keepdim)](
+               const GradIn& g, GradOut& d) { d[0] = norm_gradient(g[0], d.unpack(x), d.unpack(y), p, shape); });
   }
   return out;
 }
 
-double order_of(const std::optional<Scalar>& p) { return p ? p->as_double() : 2; }
+double order_of(const std::optional<Scalar>& p) {
+  return p ? p->as_double() : 2;
+}
 
 }  // namespace
 
-Tensor norm(const Tensor& self, const Scalar& p) { return norm_of(Dest(), "norm", self, p.as_double(), kAllDims, false, std::nullopt); }
+Tensor norm(const Tensor& self, const Scalar& p) {
+  return norm_of(Dest(), "norm", self, p.as_double(), kAllDims, false, std::nullopt);
+}
 Tensor norm(const Dest& dest, const Tensor& self, const std::optional<Scalar>& p, IntArrayRef dim, bool keepdim) {
   return norm_of(dest, "norm", self, order_of(p), dims_of("norm", dim, self.dim()), keepdim, std::nullopt);
 }
-Tensor norm(const Dest& dest, const Tensor& self, const std::optional<Scalar>& p, IntArrayRef dim, bool keepdim, ScalarType dtype) {
+Tensor norm(const Dest& dest, const Tensor& self, const std::optional<Scalar>& p, IntArrayRef dim, bool keepdim,
+            ScalarType dtype) {
   return norm_of(dest, "norm", self, order_of(p), dims_of("norm", dim, self.dim()), keepdim, dtype);
 }
 Tensor norm(const Tensor& self, const std::optional<Scalar>& p, ScalarType dtype) {
   return norm_of(Dest(), "norm", self, order_of(p), kAllDims, false, dtype);
 }
 
-Tensor linalg_vector_norm(const Dest& dest, const Tensor& self, const Scalar& ord, OptionalIntArrayRef dim, bool keepdim,
-                          std::optional<ScalarType> dtype) {
-  return norm_of(dest, "linalg_vector_norm", self, ord.as_double(), dims_of("linalg_vector_norm", dim, self.dim()), keepdim, dtype);
+Tensor linalg_vector_norm(const Dest& dest, const Tensor& self, const Scalar& ord, OptionalIntArrayRef dim,
+                          bool keepdim, std::optional<ScalarType> dtype) {
+  return norm_of(dest, "linalg_vector_norm", self, ord.as_double(), dims_of("linalg_vector_norm", dim, self.dim()),
+                 keepdim, dtype);
 }
 
 Tensor logsumexp(const Dest& dest, const Tensor& self, IntArrayRef dim, bool keepdim) {
@@ -110,9 +117,10 @@ Tensor logsumexp(const Dest& dest, const Tensor& self, IntArrayRef dim, bool kee
     out = dest.deliver("logsumexp", out);
   }
   if (r) {
-    r.node("LogsumexpBackward0", out, [x = r.save(0), y = r.save_output(out), shape = Reduced(self, dims, keepdim)](const GradIn& g, GradOut& d) {
-      d[0] = shape.kept(g[0]).mul(d.unpack(x).sub(shape.kept(d.unpack(y))).exp());
-    });
+    r.node("LogsumexpBackward0", out,
+           [x = r.save(0), y = r.save_output(out), shape = Reduced(self, dims, keepdim)](const GradIn& g, GradOut& d) {
+             d[0] = shape.kept(g[0]).mul(d.unpack(x).sub(shape.kept(d.unpack(y))).exp());
+           });
   }
   return out;
 }

@@ -15,19 +15,23 @@ namespace {
 void check_vector(const char* op, const char* name, const Tensor& t, int64_t size) {
   if (!t.defined()) return;
   GRADUS_CHECK(t.dim() == 1 && t.size(0) == size, op, ": ", name, " has shape ", t.sizes(), "; expected (", size, ")");
-  GRADUS_CHECK_AS(TypeError, is_floating_point(t.scalar_type()), op, ": ", name, " is ", t.scalar_type(), "; expected a floating type");
+  GRADUS_CHECK_AS(TypeError, is_floating_point(t.scalar_type()), op, ": ", name, " is ", t.scalar_type(),
+                  "; expected a floating type");
 }
 
-void check_batch_norm(const char* op, const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& var, bool training) {
+void check_batch_norm(const char* op, const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& mean,
+                      const Tensor& var, bool training) {
   GRADUS_CHECK(input.defined(), op, ": the input is an undefined tensor; expected one with data");
   GRADUS_CHECK(input.dim() >= 2, op, ": the input has ", input.dim(), " dimensions; expected (N, C, ...)");
-  GRADUS_CHECK_AS(TypeError, is_floating_point(input.scalar_type()), op, ": the input is ", input.scalar_type(), "; expected a floating type");
+  GRADUS_CHECK_AS(TypeError, is_floating_point(input.scalar_type()), op, ": the input is ", input.scalar_type(),
+                  "; expected a floating type");
   const int64_t channels = input.size(1);
   check_vector(op, "weight", weight, channels);
   check_vector(op, "bias", bias, channels);
   check_vector(op, "running_mean", mean, channels);
   check_vector(op, "running_var", var, channels);
-  GRADUS_CHECK(mean.defined() == var.defined(), op, ": running_mean and running_var must be given together or not at all");
+  GRADUS_CHECK(mean.defined() == var.defined(), op,
+               ": running_mean and running_var must be given together or not at all");
   GRADUS_CHECK(training || mean.defined(), op, ": running_mean and running_var must be defined in evaluation mode");
 }
 
@@ -56,8 +60,9 @@ DimVector all_but_channels(const Tensor& t) {
 using ThreeTensors = std::tuple<Tensor, Tensor, Tensor>;
 
 // The gradients in operators: what is differentiated again.
-ThreeTensors batch_norm_backward_in_operators(const Tensor& g, const Tensor& x, const Tensor& weight, const Tensor& running_mean, const Tensor& running_var,
-                                              bool training, double eps, std::array<bool, 3> mask) {
+ThreeTensors batch_norm_backward_in_operators(const Tensor& g, const Tensor& x, const Tensor& weight,
+                                              const Tensor& running_mean, const Tensor& running_var, bool training,
+                                              double eps, std::array<bool, 3> mask) {
   const int64_t n = x.dim();
   const DimVector dims = all_but_channels(x);
   Tensor mean = training ? x.mean(IntArrayRef(dims), true) : per_channel(running_mean, n);
@@ -66,7 +71,8 @@ ThreeTensors batch_norm_backward_in_operators(const Tensor& g, const Tensor& x, 
   Tensor gx, gw, gb;
   if (mask[0]) {
     Tensor scaled = weight.defined() ? g.mul(per_channel(weight, n)) : g;
-    gx = training ? invstd.mul(scaled.sub(scaled.mean(IntArrayRef(dims), true)).sub(xhat.mul(scaled.mul(xhat).mean(IntArrayRef(dims), true))))
+    gx = training ? invstd.mul(scaled.sub(scaled.mean(IntArrayRef(dims), true))
+                                   .sub(xhat.mul(scaled.mul(xhat).mean(IntArrayRef(dims), true))))
                   : scaled.mul(invstd);
   }
   if (mask[1]) gw = g.mul(xhat).sum(IntArrayRef(dims));
@@ -82,15 +88,17 @@ bool recorded(std::initializer_list<const Tensor*> inputs) {
   return false;
 }
 
-ThreeTensors batch_norm_of(const char* op, const Dest& dest, const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
-                           const Tensor& running_var, bool training, double momentum, double eps) {
+ThreeTensors batch_norm_of(const char* op, const Dest& dest, const Tensor& input, const Tensor& weight,
+                           const Tensor& bias, const Tensor& running_mean, const Tensor& running_var, bool training,
+                           double momentum, double eps) {
   check_batch_norm(op, input, weight, bias, running_mean, running_var, training);
   auto r = recording(dest.is_fresh() ? Dest() : dest.part(0), input, weight, bias);
   Tensor x = dense_images(input), w = dense_vector(weight), b = dense_vector(bias), out, mean, invstd;
   {
     autograd::GradModeOff off;
     const ScalarType kind = input.scalar_type() == kDouble ? kDouble : kFloat;
-    const ScalarType statistics = input.scalar_type() == kHalf || input.scalar_type() == kBFloat16 ? kind : input.scalar_type();
+    const ScalarType statistics =
+        input.scalar_type() == kHalf || input.scalar_type() == kBFloat16 ? kind : input.scalar_type();
     out = core::empty(x.sizes(), x.scalar_type(), x.device(), x.suggest_memory_format());
     const int64_t kept[] = {training ? input.size(1) : 0};
     mean = core::empty(kept, statistics, x.device());
@@ -104,8 +112,9 @@ ThreeTensors batch_norm_of(const char* op, const Dest& dest, const Tensor& input
     if (apart) rm = rm.contiguous(), rv = rv.contiguous();
     if (out.numel()) {
       const Tensor none;
-      kernels::batch_norm_forward(x.device(), writable(out), training ? writable(mean) : kernels::View{}, training ? writable(invstd) : kernels::View{},
-                                  readable(x), readable(w), readable(b), rm.defined() ? writable(rm) : kernels::View{},
+      kernels::batch_norm_forward(x.device(), writable(out), training ? writable(mean) : kernels::View{},
+                                  training ? writable(invstd) : kernels::View{}, readable(x), readable(w), readable(b),
+                                  rm.defined() ? writable(rm) : kernels::View{},
                                   rv.defined() ? writable(rv) : kernels::View{}, training, momentum, eps);
       if (apart && training) running_mean.copy_(rm), running_var.copy_(rv);
     } else if (training) {
@@ -120,10 +129,12 @@ ThreeTensors batch_norm_of(const char* op, const Dest& dest, const Tensor& input
   }
   if (r) {
     r.node("NativeBatchNormBackward0", out,
-           [x = r.save(0), w = r.save(1), rm = r.save_other(training ? Tensor() : running_mean), rv = r.save_other(training ? Tensor() : running_var),
-            mean = r.save_other(mean), invstd = r.save_other(invstd), training, eps](const GradIn& g, GradOut& d) {
-             auto [gx, gw, gb] = gradus::native_batch_norm_backward(g[0], d.unpack(x), d.unpack(w), d.unpack(rm), d.unpack(rv), d.unpack(mean),
-                                                                    d.unpack(invstd), training, eps, {d.needs(0), d.needs(1), d.needs(2)});
+           [x = r.save(0), w = r.save(1), rm = r.save_other(training ? Tensor() : running_mean),
+            rv = r.save_other(training ? Tensor() : running_var), mean = r.save_other(mean),
+            invstd = r.save_other(invstd), training, eps](const GradIn& g, GradOut& d) {
+             auto [gx, gw, gb] = gradus::native_batch_norm_backward(
+                 g[0], d.unpack(x), d.unpack(w), d.unpack(rm), d.unpack(rv), d.unpack(mean), d.unpack(invstd), training,
+                 eps, {d.needs(0), d.needs(1), d.needs(2)});
              if (d.needs(0)) d[0] = gx;
              if (d.needs(1)) d[1] = gw;
              if (d.needs(2)) d[2] = gb;
@@ -134,31 +145,36 @@ ThreeTensors batch_norm_of(const char* op, const Dest& dest, const Tensor& input
 
 }  // namespace
 
-ThreeTensors native_batch_norm(const Dest& dest, const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
-                               const Tensor& running_var, bool training, double momentum, double eps) {
-  return batch_norm_of("native_batch_norm", dest, input, weight, bias, running_mean, running_var, training, momentum, eps);
+ThreeTensors native_batch_norm(const Dest& dest, const Tensor& input, const Tensor& weight, const Tensor& bias,
+                               const Tensor& running_mean, const Tensor& running_var, bool training, double momentum,
+                               double eps) {
+  return batch_norm_of("native_batch_norm", dest, input, weight, bias, running_mean, running_var, training, momentum,
+                       eps);
 }
 
-Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean, const Tensor& running_var, bool training,
-                  double momentum, double eps, bool) {
+Tensor batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+                  const Tensor& running_var, bool training, double momentum, double eps, bool) {
   // PyTorch lets a batch of nothing pass whatever its dimensions.
   if (input.defined() && input.numel() == 0 && input.dim() < 2) return input.clone();
-  return std::get<0>(batch_norm_of("batch_norm", Dest(), input, weight, bias, running_mean, running_var, training, momentum, eps));
+  return std::get<0>(
+      batch_norm_of("batch_norm", Dest(), input, weight, bias, running_mean, running_var, training, momentum, eps));
 }
 
-ThreeTensors native_batch_norm_backward(const Tensor& grad_out, const Tensor& input, const Tensor& weight, const Tensor& running_mean,
-                                        const Tensor& running_var, const Tensor& save_mean, const Tensor& save_invstd, bool train, double eps,
-                                        std::array<bool, 3> mask) {
+ThreeTensors native_batch_norm_backward(const Tensor& grad_out, const Tensor& input, const Tensor& weight,
+                                        const Tensor& running_mean, const Tensor& running_var, const Tensor& save_mean,
+                                        const Tensor& save_invstd, bool train, double eps, std::array<bool, 3> mask) {
   const char* op = "native_batch_norm_backward";
   check_batch_norm(op, input, weight, Tensor(), running_mean, running_var, train);
-  GRADUS_CHECK(grad_out.defined() && grad_out.sizes() == input.sizes() && grad_out.scalar_type() == input.scalar_type(), op,
-               ": grad_out must have the input's shape ", input.sizes(), " and type ", input.scalar_type());
+  GRADUS_CHECK(grad_out.defined() && grad_out.sizes() == input.sizes() && grad_out.scalar_type() == input.scalar_type(),
+               op, ": grad_out must have the input's shape ", input.sizes(), " and type ", input.scalar_type());
   if (recorded({&grad_out, &input, &weight})) {
     return batch_norm_backward_in_operators(grad_out, input, weight, running_mean, running_var, train, eps, mask);
   }
-  GRADUS_CHECK(!train || (save_mean.defined() && save_invstd.defined()), op, ": save_mean and save_invstd must be defined in training mode");
+  GRADUS_CHECK(!train || (save_mean.defined() && save_invstd.defined()), op,
+               ": save_mean and save_invstd must be defined in training mode");
   autograd::GradModeOff off;
-  Tensor x = dense_images(input), g = grad_out.contiguous(x.suggest_memory_format()), w = dense_vector(weight), gx, gw, gb;
+  Tensor x = dense_images(input), g = grad_out.contiguous(x.suggest_memory_format()), w = dense_vector(weight), gx, gw,
+         gb;
   const ScalarType type = weight.defined() ? weight.scalar_type() : input.scalar_type();
   if (mask[0]) gx = core::empty(x.sizes(), x.scalar_type(), x.device(), x.suggest_memory_format());
   if (mask[1]) gw = core::empty({input.size(1)}, type, x.device());
@@ -170,32 +186,36 @@ ThreeTensors native_batch_norm_backward(const Tensor& grad_out, const Tensor& in
     return {gx, gw, gb};
   }
   auto to = [](const Tensor& t) { return t.defined() ? writable(t) : kernels::View{}; };
-  Tensor rm = dense_vector(running_mean), rv = dense_vector(running_var), mean = dense_vector(save_mean), invstd = dense_vector(save_invstd);
-  kernels::batch_norm_backward(x.device(), to(gx), to(gw), to(gb), readable(g), readable(x), readable(w), readable(rm), readable(rv), readable(mean),
-                               readable(invstd), train, eps);
+  Tensor rm = dense_vector(running_mean), rv = dense_vector(running_var), mean = dense_vector(save_mean),
+         invstd = dense_vector(save_invstd);
+  kernels::batch_norm_backward(x.device(), to(gx), to(gw), to(gb), readable(g), readable(x), readable(w), readable(rm),
+                               readable(rv), readable(mean), readable(invstd), train, eps);
   return {gx, gw, gb};
 }
 
 namespace {
 
 // The product of the normalised sizes.
-int64_t check_layer_norm(const char* op, const Tensor& input, IntArrayRef shape, const Tensor& weight, const Tensor& bias) {
+int64_t check_layer_norm(const char* op, const Tensor& input, IntArrayRef shape, const Tensor& weight,
+                         const Tensor& bias) {
   GRADUS_CHECK(input.defined(), op, ": the input is an undefined tensor; expected one with data");
-  GRADUS_CHECK_AS(TypeError, is_floating_point(input.scalar_type()), op, ": the input is ", input.scalar_type(), "; expected a floating type");
+  GRADUS_CHECK_AS(TypeError, is_floating_point(input.scalar_type()), op, ": the input is ", input.scalar_type(),
+                  "; expected a floating type");
   GRADUS_CHECK(!shape.empty(), op, ": normalized_shape is empty; expected the sizes of the last dimensions");
   const size_t lead = input.sizes().size() - shape.size();
-  GRADUS_CHECK(input.sizes().size() >= shape.size() && input.sizes().slice(lead) == shape, op, ": the input has shape ", input.sizes(),
-               "; expected its last sizes to be normalized_shape ", shape);
+  GRADUS_CHECK(input.sizes().size() >= shape.size() && input.sizes().slice(lead) == shape, op, ": the input has shape ",
+               input.sizes(), "; expected its last sizes to be normalized_shape ", shape);
   for (const Tensor* t : {&weight, &bias}) {
-    GRADUS_CHECK(!t->defined() || t->sizes() == shape, op, ": ", t == &weight ? "weight" : "bias", " has shape ", t->defined() ? t->sizes() : IntArrayRef(),
-                 "; expected ", shape);
+    GRADUS_CHECK(!t->defined() || t->sizes() == shape, op, ": ", t == &weight ? "weight" : "bias", " has shape ",
+                 t->defined() ? t->sizes() : IntArrayRef(), "; expected ", shape);
   }
   int64_t row = 1;
   for (int64_t s : shape) row *= s;
   return row;
 }
 
-ThreeTensors layer_norm_of(const char* op, const Tensor& input, IntArrayRef shape, const Tensor& weight, const Tensor& bias, double eps) {
+ThreeTensors layer_norm_of(const char* op, const Tensor& input, IntArrayRef shape, const Tensor& weight,
+                           const Tensor& bias, double eps) {
   const int64_t row = check_layer_norm(op, input, shape, weight, bias);
   auto r = recording(input, weight, bias);
   Tensor out, mean, rstd;
@@ -211,7 +231,8 @@ ThreeTensors layer_norm_of(const char* op, const Tensor& input, IntArrayRef shap
     mean = core::empty(statistics, type, x.device());
     rstd = core::empty(statistics, type, x.device());
     if (out.numel()) {
-      kernels::layer_norm_forward(x.device(), writable(out), writable(mean), writable(rstd), readable(x), readable(w), readable(b), row, eps);
+      kernels::layer_norm_forward(x.device(), writable(out), writable(mean), writable(rstd), readable(x), readable(w),
+                                  readable(b), row, eps);
     } else {
       mean.zero_();
       rstd.zero_();
@@ -219,10 +240,12 @@ ThreeTensors layer_norm_of(const char* op, const Tensor& input, IntArrayRef shap
   }
   if (r) {
     r.node("NativeLayerNormBackward0", out,
-           [x = r.save(0), w = r.save(1), mean = r.save_other(mean), rstd = r.save_other(rstd), b = r.save_other(bias.defined() && !weight.defined() ? bias : Tensor()),
+           [x = r.save(0), w = r.save(1), mean = r.save_other(mean), rstd = r.save_other(rstd),
+            b = r.save_other(bias.defined() && !weight.defined() ? bias : Tensor()),
             shape = DimVector(shape)](const GradIn& g, GradOut& d) {
-             auto [gx, gw, gb] = gradus::native_layer_norm_backward(g[0], d.unpack(x), shape, d.unpack(mean), d.unpack(rstd), d.unpack(w), d.unpack(b),
-                                                                    {d.needs(0), d.needs(1), d.needs(2)});
+             auto [gx, gw, gb] =
+                 gradus::native_layer_norm_backward(g[0], d.unpack(x), shape, d.unpack(mean), d.unpack(rstd),
+                                                    d.unpack(w), d.unpack(b), {d.needs(0), d.needs(1), d.needs(2)});
              if (d.needs(0)) d[0] = gx;
              if (d.needs(1)) d[1] = gw;
              if (d.needs(2)) d[2] = gb;
@@ -233,7 +256,8 @@ ThreeTensors layer_norm_of(const char* op, const Tensor& input, IntArrayRef shap
 
 }  // namespace
 
-ThreeTensors native_layer_norm(const Tensor& input, IntArrayRef shape, const Tensor& weight, const Tensor& bias, double eps) {
+ThreeTensors native_layer_norm(const Tensor& input, IntArrayRef shape, const Tensor& weight, const Tensor& bias,
+                               double eps) {
   return layer_norm_of("native_layer_norm", input, shape, weight, bias, eps);
 }
 
@@ -241,12 +265,13 @@ Tensor layer_norm(const Tensor& input, IntArrayRef shape, const Tensor& weight, 
   return std::get<0>(layer_norm_of("layer_norm", input, shape, weight, bias, eps));
 }
 
-ThreeTensors native_layer_norm_backward(const Tensor& grad_out, const Tensor& input, IntArrayRef shape, const Tensor& mean, const Tensor& rstd,
-                                        const Tensor& weight, const Tensor& bias, std::array<bool, 3> mask) {
+ThreeTensors native_layer_norm_backward(const Tensor& grad_out, const Tensor& input, IntArrayRef shape,
+                                        const Tensor& mean, const Tensor& rstd, const Tensor& weight,
+                                        const Tensor& bias, std::array<bool, 3> mask) {
   const char* op = "native_layer_norm_backward";
   const int64_t row = check_layer_norm(op, input, shape, weight, bias);
-  GRADUS_CHECK(grad_out.defined() && grad_out.sizes() == input.sizes() && grad_out.scalar_type() == input.scalar_type(), op,
-               ": grad_out must have the input's shape ", input.sizes(), " and type ", input.scalar_type());
+  GRADUS_CHECK(grad_out.defined() && grad_out.sizes() == input.sizes() && grad_out.scalar_type() == input.scalar_type(),
+               op, ": grad_out must have the input's shape ", input.sizes(), " and type ", input.scalar_type());
   Tensor gx, gw, gb;
   if (recorded({&grad_out, &input, &weight})) {
     DimVector last, first;
@@ -260,15 +285,19 @@ ThreeTensors native_layer_norm_backward(const Tensor& grad_out, const Tensor& in
     auto over_rows = [&](const Tensor& t) { return first.empty() ? t : t.sum(IntArrayRef(first)); };
     if (mask[0]) {
       Tensor scaled = weight.defined() ? grad_out.mul(weight) : grad_out;
-      gx = inverse.mul(scaled.sub(scaled.mean(IntArrayRef(last), true)).sub(xhat.mul(scaled.mul(xhat).mean(IntArrayRef(last), true))));
+      gx = inverse.mul(scaled.sub(scaled.mean(IntArrayRef(last), true))
+                           .sub(xhat.mul(scaled.mul(xhat).mean(IntArrayRef(last), true))));
     }
     if (mask[1]) gw = over_rows(grad_out.mul(xhat));
     if (mask[2]) gb = over_rows(grad_out);
     return {gx, gw, gb};
   }
   autograd::GradModeOff off;
-  Tensor x = input.contiguous(), g = grad_out.contiguous(), w = dense_vector(weight), m = mean.contiguous(), s = rstd.contiguous();
-  const ScalarType type = weight.defined() ? weight.scalar_type() : bias.defined() ? bias.scalar_type() : input.scalar_type();
+  Tensor x = input.contiguous(), g = grad_out.contiguous(), w = dense_vector(weight), m = mean.contiguous(),
+         s = rstd.contiguous();
+  const ScalarType type = weight.defined() ? weight.scalar_type()
+                          : bias.defined() ? bias.scalar_type()
+                                           : input.scalar_type();
   if (mask[0]) gx = core::empty(x.sizes(), x.scalar_type(), x.device());
   if (mask[1]) gw = core::empty(shape, type, x.device());
   if (mask[2]) gb = core::empty(shape, type, x.device());
@@ -279,7 +308,8 @@ ThreeTensors native_layer_norm_backward(const Tensor& grad_out, const Tensor& in
     return {gx, gw, gb};
   }
   auto to = [](const Tensor& t) { return t.defined() ? writable(t) : kernels::View{}; };
-  kernels::layer_norm_backward(x.device(), to(gx), to(gw), to(gb), readable(g), readable(x), readable(m), readable(s), readable(w), row);
+  kernels::layer_norm_backward(x.device(), to(gx), to(gw), to(gb), readable(g), readable(x), readable(m), readable(s),
+                               readable(w), row);
   return {gx, gw, gb};
 }
 

@@ -4,9 +4,13 @@
 
 namespace gradus::inline v0 {
 
-#define GRADUS_BINARY_OPERATOR(op, name)                                                      \
-  Tensor operator op(const Tensor& a, const Tensor& b) { return gradus::name(a, b); }         \
-  Tensor operator op(const Tensor& a, const Scalar& b) { return gradus::name(a, b); }
+#define GRADUS_BINARY_OPERATOR(op, name)                 \
+  Tensor operator op(const Tensor& a, const Tensor& b) { \
+    return gradus::name(a, b);                           \
+  }                                                      \
+  Tensor operator op(const Tensor& a, const Scalar& b) { \
+    return gradus::name(a, b);                           \
+  }
 GRADUS_BINARY_OPERATOR(+, add)
 GRADUS_BINARY_OPERATOR(-, sub)
 GRADUS_BINARY_OPERATOR(*, mul)
@@ -24,32 +28,82 @@ GRADUS_BINARY_OPERATOR(!=, ne)
 #undef GRADUS_BINARY_OPERATOR
 
 // The number first.
-Tensor operator+(const Scalar& a, const Tensor& b) { return gradus::add(b, a); }
-Tensor operator-(const Scalar& a, const Tensor& b) { return gradus::rsub(b, a); }
-Tensor operator*(const Scalar& a, const Tensor& b) { return gradus::mul(b, a); }
-Tensor operator/(const Scalar& a, const Tensor& b) { return b.reciprocal().mul(a); }
-Tensor operator%(const Scalar& a, const Tensor& b) { return gradus::remainder(a, b); }
-Tensor operator&(const Scalar& a, const Tensor& b) { return gradus::bitwise_and(a, b); }
-Tensor operator|(const Scalar& a, const Tensor& b) { return gradus::bitwise_or(a, b); }
-Tensor operator^(const Scalar& a, const Tensor& b) { return gradus::bitwise_xor(a, b); }
-Tensor operator<(const Scalar& a, const Tensor& b) { return gradus::gt(b, a); }
-Tensor operator<=(const Scalar& a, const Tensor& b) { return gradus::ge(b, a); }
-Tensor operator>(const Scalar& a, const Tensor& b) { return gradus::lt(b, a); }
-Tensor operator>=(const Scalar& a, const Tensor& b) { return gradus::le(b, a); }
-Tensor operator==(const Scalar& a, const Tensor& b) { return gradus::eq(b, a); }
-Tensor operator!=(const Scalar& a, const Tensor& b) { return gradus::ne(b, a); }
+Tensor operator+(const Scalar& a, const Tensor& b) {
+  return gradus::add(b, a);
+}
+Tensor operator-(const Scalar& a, const Tensor& b) {
+  return gradus::rsub(b, a);
+}
+Tensor operator*(const Scalar& a, const Tensor& b) {
+  return gradus::mul(b, a);
+}
+Tensor operator/(const Scalar& a, const Tensor& b) {
+  return b.reciprocal().mul(a);
+}
+Tensor operator%(const Scalar& a, const Tensor& b) {
+  return gradus::remainder(a, b);
+}
+Tensor operator&(const Scalar& a, const Tensor& b) {
+  return gradus::bitwise_and(a, b);
+}
+Tensor operator|(const Scalar& a, const Tensor& b) {
+  return gradus::bitwise_or(a, b);
+}
+Tensor operator^(const Scalar& a, const Tensor& b) {
+  return gradus::bitwise_xor(a, b);
+}
+Tensor operator<(const Scalar& a, const Tensor& b) {
+  return gradus::gt(b, a);
+}
+Tensor operator<=(const Scalar& a, const Tensor& b) {
+  return gradus::ge(b, a);
+}
+Tensor operator>(const Scalar& a, const Tensor& b) {
+  return gradus::lt(b, a);
+}
+Tensor operator>=(const Scalar& a, const Tensor& b) {
+  return gradus::le(b, a);
+}
+Tensor operator==(const Scalar& a, const Tensor& b) {
+  return gradus::eq(b, a);
+}
+Tensor operator!=(const Scalar& a, const Tensor& b) {
+  return gradus::ne(b, a);
+}
 
-Tensor operator!(const Tensor& a) { return a.logical_not(); }
-Tensor Tensor::operator-() const { return neg(); }
-Tensor Tensor::operator~() const { return bitwise_not(); }
+Tensor operator!(const Tensor& a) {
+  return a.logical_not();
+}
+Tensor Tensor::operator-() const {
+  return neg();
+}
+Tensor Tensor::operator~() const {
+  return bitwise_not();
+}
 
-Tensor& Tensor::operator+=(const Tensor& o) const { return add_(o); }
-Tensor& Tensor::operator+=(const Scalar& o) const { return add_(o); }
-Tensor& Tensor::operator-=(const Tensor& o) const { return sub_(o); }
-Tensor& Tensor::operator-=(const Scalar& o) const { return sub_(o); }
-Tensor& Tensor::operator*=(const Tensor& o) const { return mul_(o); }
-Tensor& Tensor::operator*=(const Scalar& o) const { return mul_(o); }
-Tensor& Tensor::operator/=(const Tensor& o) const { return div_(o); }
-Tensor& Tensor::operator/=(const Scalar& o) const { return div_(o); }
+Tensor& Tensor::operator+=(const Tensor& o) const {
+  return add_(o);
+}
+Tensor& Tensor::operator+=(const Scalar& o) const {
+  return add_(o);
+}
+Tensor& Tensor::operator-=(const Tensor& o) const {
+  return sub_(o);
+}
+Tensor& Tensor::operator-=(const Scalar& o) const {
+  return sub_(o);
+}
+Tensor& Tensor::operator*=(const Tensor& o) const {
+  return mul_(o);
+}
+Tensor& Tensor::operator*=(const Scalar& o) const {
+  return mul_(o);
+}
+Tensor& Tensor::operator/=(const Tensor& o) const {
+  return div_(o);
+}
+Tensor& Tensor::operator/=(const Scalar& o) const {
+  return div_(o);
+}
 
 }  // namespace gradus::inline v0

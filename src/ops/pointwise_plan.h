@@ -46,7 +46,8 @@ class Pointwise {
   ScalarType dtype() const { return loop_.dtype; }
   /// The result. In the in-place form it is undefined where no handle is needed: the caller has self.
   Tensor finish() {
-    if (cast_back_) [[unlikely]] store_cast_back();
+    if (cast_back_) [[unlikely]]
+      store_cast_back();
     return std::move(out_);
   }
 
@@ -57,7 +58,8 @@ class Pointwise {
   void plan(const Dest& dest, const char* op, Promote promote, const Operand* in, int count,
             ScalarType result = ScalarType::Undefined);
   void build_loop(const TensorImpl* const* operands, int count, IntArrayRef shape);
-  const TensorImpl* cast_operand(int i, const Operand& in, ScalarType dtype, const TensorImpl& written, const Dest& dest);
+  const TensorImpl* cast_operand(int i, const Operand& in, ScalarType dtype, const TensorImpl& written,
+                                 const Dest& dest);
   void store_cast_back();
 
   Tensor out_;
@@ -85,7 +87,8 @@ inline Tensor unary(const Dest& dest, const char* op, Promote promote, const Una
   kernel(p.device(), p.loop());
   return p.finish();
 }
-inline Tensor binary(const Dest& dest, const char* op, Promote promote, const UnaryTable& kernel, Operand a, Operand b) {
+inline Tensor binary(const Dest& dest, const char* op, Promote promote, const UnaryTable& kernel, Operand a,
+                     Operand b) {
   Pointwise p(dest, op, promote, a, b);
   kernel(p.device(), p.loop());
   return p.finish();

@@ -17,7 +17,8 @@ Tensor flip(const Tensor& self, IntArrayRef dims) {
     const int64_t at = wrap_dim(d, t.dim(), "flip");
     wrapped.push_back(at);
     if (t.dim() == 0) continue;
-    GRADUS_CHECK(!flipped[static_cast<size_t>(at)], "flip: dim ", d, " appears multiple times in the list of dims ", dims);
+    GRADUS_CHECK(!flipped[static_cast<size_t>(at)], "flip: dim ", d, " appears multiple times in the list of dims ",
+                 dims);
     flipped[static_cast<size_t>(at)] = true;
   }
   Tensor out = core::empty_like(self, t.dtype_);
@@ -43,7 +44,8 @@ Tensor flip(const Tensor& self, IntArrayRef dims) {
     l.contiguous = l.ndim == 1 && l.strides[0][0] == item && l.strides[1][0] == item;
     kernels::copy(t.device_, l);
   }
-  if (auto r = recording(self)) r.node("FlipBackward0", out, [wrapped](const GradIn& g, GradOut& d) { d[0] = g[0].flip(wrapped); });
+  if (auto r = recording(self))
+    r.node("FlipBackward0", out, [wrapped](const GradIn& g, GradOut& d) { d[0] = g[0].flip(wrapped); });
   return out;
 }
 
@@ -51,7 +53,8 @@ Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims) {
   defined(self, "roll");
   GRADUS_CHECK(!shifts.empty(), "roll: `shifts` required");
   if (dims.empty() && shifts.size() == 1) return self.contiguous().view({-1}).roll(shifts, 0).view(self.sizes());
-  GRADUS_CHECK(shifts.size() == dims.size(), "roll: shifts and dimensions must align; shifts: ", shifts.size(), ", dims: ", dims.size());
+  GRADUS_CHECK(shifts.size() == dims.size(), "roll: shifts and dimensions must align; shifts: ", shifts.size(),
+               ", dims: ", dims.size());
   Tensor out = self;
   for (size_t i = 0; i < dims.size(); ++i) {
     GRADUS_CHECK_AS(IndexError, self.dim() > 0, "roll: dim ", dims[i], " was given; a 0-dim tensor has no dimensions");
@@ -66,7 +69,8 @@ Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims) {
 Tensor repeat(const Tensor& self, IntArrayRef repeats) {
   const TensorImpl& t = defined(self, "repeat");
   const auto n = repeats.size(), own = t.sizes().size();
-  GRADUS_CHECK(n >= own, "repeat: ", n, " numbers of repeats ", repeats, " were given for a tensor of ", own, " dimensions; expected at least as many");
+  GRADUS_CHECK(n >= own, "repeat: ", n, " numbers of repeats ", repeats, " were given for a tensor of ", own,
+               " dimensions; expected at least as many");
   // Every dimension as two: how often, and what.
   DimVector sizes, pairs, from_strides, counts;
   for (size_t d = 0; d < n; ++d) {

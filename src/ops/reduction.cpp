@@ -14,8 +14,8 @@ namespace gradus::inline v0::ops {
 
 namespace {
 
-Tensor reduce(const Dest& dest, const char* op, const kernels::ReductionTable& kernel, const Tensor& self, DimSet dims, bool keepdim,
-              ScalarType result) {
+Tensor reduce(const Dest& dest, const char* op, const kernels::ReductionTable& kernel, const Tensor& self, DimSet dims,
+              bool keepdim, ScalarType result) {
   Reduce p(dest, op, self, dims, keepdim, result);
   kernel(p.device(), p.plan());
   return p.finish();
@@ -34,9 +34,10 @@ Tensor summable(const Tensor& self, ScalarType dtype) {
 }
 
 // A kernel that gives int64 for integers, its result stored in any integer dtype that was asked for.
-Tensor accumulate(const Dest& dest, const char* op, const kernels::ReductionTable& kernel, const Tensor& self, DimSet dims,
-                  bool keepdim, ScalarType dtype) {
-  if (dtype == self.scalar_type() && is_floating_point(dtype)) [[likely]] return reduce(dest, op, kernel, self, dims, keepdim, dtype);
+Tensor accumulate(const Dest& dest, const char* op, const kernels::ReductionTable& kernel, const Tensor& self,
+                  DimSet dims, bool keepdim, ScalarType dtype) {
+  if (dtype == self.scalar_type() && is_floating_point(dtype)) [[likely]]
+    return reduce(dest, op, kernel, self, dims, keepdim, dtype);
   const Tensor in = summable(self, dtype);
   if (!is_integral(dtype, true) || dtype == ScalarType::Long) return reduce(dest, op, kernel, in, dims, keepdim, dtype);
   return dest.deliver(op, cast(reduce(Dest(), op, kernel, in, dims, keepdim, ScalarType::Long), dtype));
@@ -47,23 +48,29 @@ Tensor sum_of(const Dest& dest, const Tensor& self, DimSet dims, bool keepdim, s
   Tensor out = accumulate(dest, "sum", kernels::sum, self, dims, keepdim, sum_dtype(dest, self, asked));
   if (r && is_differentiable(out.scalar_type())) {
     if (dims == kAllDims && !keepdim) {
-      r.node("SumBackward0", out, [sizes = DimVector(self.sizes())](const GradIn& g, GradOut& d) { d[0] = g[0].expand(sizes); });
+      r.node("SumBackward0", out,
+             [sizes = DimVector(self.sizes())](const GradIn& g, GradOut& d) { d[0] = g[0].expand(sizes); });
     } else {
-      r.node("SumBackward1", out, [shape = Reduced(self, dims, keepdim)](const GradIn& g, GradOut& d) { d[0] = shape.expand(g[0]); });
+      r.node("SumBackward1", out,
+             [shape = Reduced(self, dims, keepdim)](const GradIn& g, GradOut& d) { d[0] = shape.expand(g[0]); });
     }
   }
   return out;
 }
 
 Tensor mean_of(const Dest& dest, const Tensor& self, DimSet dims, bool keepdim, std::optional<ScalarType> asked) {
-  const ScalarType dtype = asked ? *asked : dest.is_out() && dest.target().defined() ? dest.target().scalar_type() : self.scalar_type();
+  const ScalarType dtype = asked                                      ? *asked
+                           : dest.is_out() && dest.target().defined() ? dest.target().scalar_type()
+                                                                      : self.scalar_type();
   GRADUS_CHECK_AS(TypeError, is_floating_point(dtype), "mean: the result would be of type ", dtype,
                   "; expected a floating input, or a floating dtype");
   auto r = recording(dest, self);
   Tensor out = reduce(dest, "mean", kernels::mean, cast(self, dtype), dims, keepdim, dtype);
   if (r) {
     r.node(dims == kAllDims && !keepdim ? "MeanBackward0" : "MeanBackward1", out,
-           [shape = Reduced(self, dims, keepdim)](const GradIn& g, GradOut& d) { d[0] = shape.expand(g[0].div(shape.length())); });
+           [shape = Reduced(self, dims, keepdim)](const GradIn& g, GradOut& d) {
+             d[0] = shape.expand(g[0].div(shape.length()));
+           });
   }
   return out;
 }
@@ -77,7 +84,9 @@ Tensor prod_gradient(const Tensor& g, const Tensor& x, const Tensor& result, con
   for (int64_t d = 0; d < x.dim(); ++d) {
     if (holds(shape.dims, d)) dims.push_back(d);
   }
-  Tensor product = dims.empty() ? rest : dims.size() == static_cast<size_t>(x.dim()) ? rest.prod().expand(x.sizes()) : rest.prod(dims[0], true);
+  Tensor product = dims.empty()                                  ? rest
+                   : dims.size() == static_cast<size_t>(x.dim()) ? rest.prod().expand(x.sizes())
+                                                                 : rest.prod(dims[0], true);
   Tensor others = zeros.sum(IntArrayRef(dims), true).sub(zeros.to(ScalarType::Long));
   return gradus::where(others.eq(0), shape.expand(g).mul(product).div(rest), 0);
 }
@@ -96,10 +105,13 @@ Tensor prod_of(const Dest& dest, const Tensor& self, DimSet dims, bool keepdim, 
   return out;
 }
 
-double correction_of(const std::optional<Scalar>& correction) { return correction ? correction->as_double() : 1; }
+double correction_of(const std::optional<Scalar>& correction) {
+  return correction ? correction->as_double() : 1;
+}
 
 // var and std. The gradient of a mean that is subtracted sums to zero and is left out.
-Tensor spread_of(const Dest& dest, const char* op, bool root, const Tensor& self, DimSet dims, bool keepdim, double correction) {
+Tensor spread_of(const Dest& dest, const char* op, bool root, const Tensor& self, DimSet dims, bool keepdim,
+                 double correction) {
   GRADUS_CHECK_AS(TypeError, is_floating_point(self.scalar_type()), op, ": a tensor of type ", self.scalar_type(),
                   " was given; expected a floating one");
   auto r = recording(dest, self);
@@ -111,8 +123,8 @@ Tensor spread_of(const Dest& dest, const char* op, bool root, const Tensor& self
   }
   if (r) {
     r.node(root ? "StdBackward0" : "VarBackward0", out,
-           [x = r.save(0), y = root ? r.save_output(out) : SavedTensor(), shape = Reduced(self, dims, keepdim), correction,
-            root](const GradIn& g, GradOut& d) {
+           [x = r.save(0), y = root ? r.save_output(out) : SavedTensor(), shape = Reduced(self, dims, keepdim),
+            correction, root](const GradIn& g, GradOut& d) {
              Tensor input = d.unpack(x), grad = g[0];
              if (root) {
                Tensor result = d.unpack(y);
@@ -122,7 +134,8 @@ Tensor spread_of(const Dest& dest, const char* op, bool root, const Tensor& self
              for (int64_t i = 0; i < input.dim(); ++i) {
                if (holds(shape.dims, i)) over.push_back(i);
              }
-             Tensor centered = input.dim() == 0 ? input.sub(input.mean()) : input.sub(input.mean(IntArrayRef(over), true));
+             Tensor centered =
+                 input.dim() == 0 ? input.sub(input.mean()) : input.sub(input.mean(IntArrayRef(over), true));
              const double divisor = static_cast<double>(shape.length()) - correction;
              d[0] = shape.expand(grad).mul(centered).mul(2 / divisor);
            });
@@ -130,8 +143,10 @@ Tensor spread_of(const Dest& dest, const char* op, bool root, const Tensor& self
   return out;
 }
 
-Tensor truth(const Dest& dest, const char* op, const kernels::ReductionTable& kernel, const Tensor& self, DimSet dims, bool keepdim) {
-  return reduce(dest, op, kernel, self, dims, keepdim, self.scalar_type() == ScalarType::Byte ? ScalarType::Byte : ScalarType::Bool);
+Tensor truth(const Dest& dest, const char* op, const kernels::ReductionTable& kernel, const Tensor& self, DimSet dims,
+             bool keepdim) {
+  return reduce(dest, op, kernel, self, dims, keepdim,
+                self.scalar_type() == ScalarType::Byte ? ScalarType::Byte : ScalarType::Bool);
 }
 
 // An empty list reduces nothing here, unlike for sums.
@@ -141,60 +156,84 @@ DimSet truth_dims(const char* op, OptionalIntArrayRef dim, int64_t ndim) {
 
 }  // namespace
 
-Tensor sum(const Tensor& self, std::optional<ScalarType> dtype) { return sum_of(Dest(), self, kAllDims, false, dtype); }
-Tensor sum(const Dest& dest, const Tensor& self, OptionalIntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) {
+Tensor sum(const Tensor& self, std::optional<ScalarType> dtype) {
+  return sum_of(Dest(), self, kAllDims, false, dtype);
+}
+Tensor sum(const Dest& dest, const Tensor& self, OptionalIntArrayRef dim, bool keepdim,
+           std::optional<ScalarType> dtype) {
   return sum_of(dest, self, dims_of("sum", dim, self.dim()), keepdim, dtype);
 }
 
-Tensor mean(const Dest& dest, const Tensor& self, std::optional<ScalarType> dtype) { return mean_of(dest, self, kAllDims, false, dtype); }
-Tensor mean(const Dest& dest, const Tensor& self, OptionalIntArrayRef dim, bool keepdim, std::optional<ScalarType> dtype) {
+Tensor mean(const Dest& dest, const Tensor& self, std::optional<ScalarType> dtype) {
+  return mean_of(dest, self, kAllDims, false, dtype);
+}
+Tensor mean(const Dest& dest, const Tensor& self, OptionalIntArrayRef dim, bool keepdim,
+            std::optional<ScalarType> dtype) {
   return mean_of(dest, self, dims_of("mean", dim, self.dim()), keepdim, dtype);
 }
 
-Tensor prod(const Tensor& self, std::optional<ScalarType> dtype) { return prod_of(Dest(), self, kAllDims, false, dtype); }
+Tensor prod(const Tensor& self, std::optional<ScalarType> dtype) {
+  return prod_of(Dest(), self, kAllDims, false, dtype);
+}
 Tensor prod(const Dest& dest, const Tensor& self, int64_t dim, bool keepdim, std::optional<ScalarType> dtype) {
   return prod_of(dest, self, dim_of("prod", dim, self.dim()), keepdim, dtype);
 }
 
-Tensor var(const Tensor& self, bool unbiased) { return spread_of(Dest(), "var", false, self, kAllDims, false, unbiased); }
-Tensor var(const Dest& dest, const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction, bool keepdim) {
+Tensor var(const Tensor& self, bool unbiased) {
+  return spread_of(Dest(), "var", false, self, kAllDims, false, unbiased);
+}
+Tensor var(const Dest& dest, const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction,
+           bool keepdim) {
   return spread_of(dest, "var", false, self, dims_of("var", dim, self.dim()), keepdim, correction_of(correction));
 }
 Tensor var(const Dest& dest, const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
   return spread_of(dest, "var", false, self, dims_of("var", dim, self.dim()), keepdim, unbiased);
 }
 
-Tensor std(const Tensor& self, bool unbiased) { return spread_of(Dest(), "std", true, self, kAllDims, false, unbiased); }
-Tensor std(const Dest& dest, const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction, bool keepdim) {
+Tensor std(const Tensor& self, bool unbiased) {
+  return spread_of(Dest(), "std", true, self, kAllDims, false, unbiased);
+}
+Tensor std(const Dest& dest, const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction,
+           bool keepdim) {
   return spread_of(dest, "std", true, self, dims_of("std", dim, self.dim()), keepdim, correction_of(correction));
 }
 Tensor std(const Dest& dest, const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
   return spread_of(dest, "std", true, self, dims_of("std", dim, self.dim()), keepdim, unbiased);
 }
 
-std::tuple<Tensor, Tensor> var_mean(const Tensor& self, bool unbiased) { return {gradus::var(self, unbiased), gradus::mean(self)}; }
-std::tuple<Tensor, Tensor> var_mean(const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction, bool keepdim) {
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, bool unbiased) {
+  return {gradus::var(self, unbiased), gradus::mean(self)};
+}
+std::tuple<Tensor, Tensor> var_mean(const Tensor& self, OptionalIntArrayRef dim,
+                                    const std::optional<Scalar>& correction, bool keepdim) {
   return {gradus::var(self, dim, correction, keepdim), gradus::mean(self, dim, keepdim)};
 }
 std::tuple<Tensor, Tensor> var_mean(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
   return {gradus::var(self, dim, unbiased, keepdim), gradus::mean(self, dim, keepdim)};
 }
-std::tuple<Tensor, Tensor> std_mean(const Tensor& self, bool unbiased) { return {gradus::std(self, unbiased), gradus::mean(self)}; }
-std::tuple<Tensor, Tensor> std_mean(const Tensor& self, OptionalIntArrayRef dim, const std::optional<Scalar>& correction, bool keepdim) {
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, bool unbiased) {
+  return {gradus::std(self, unbiased), gradus::mean(self)};
+}
+std::tuple<Tensor, Tensor> std_mean(const Tensor& self, OptionalIntArrayRef dim,
+                                    const std::optional<Scalar>& correction, bool keepdim) {
   return {gradus::std(self, dim, correction, keepdim), gradus::mean(self, dim, keepdim)};
 }
 std::tuple<Tensor, Tensor> std_mean(const Tensor& self, OptionalIntArrayRef dim, bool unbiased, bool keepdim) {
   return {gradus::std(self, dim, unbiased, keepdim), gradus::mean(self, dim, keepdim)};
 }
 
-Tensor any(const Dest& dest, const Tensor& self) { return truth(dest, "any", kernels::any, self, kAllDims, false); }
+Tensor any(const Dest& dest, const Tensor& self) {
+  return truth(dest, "any", kernels::any, self, kAllDims, false);
+}
 Tensor any(const Dest& dest, const Tensor& self, int64_t dim, bool keepdim) {
   return truth(dest, "any", kernels::any, self, dim_of("any", dim, self.dim()), keepdim);
 }
 Tensor any(const Dest& dest, const Tensor& self, OptionalIntArrayRef dim, bool keepdim) {
   return truth(dest, "any", kernels::any, self, truth_dims("any", dim, self.dim()), keepdim);
 }
-Tensor all(const Dest& dest, const Tensor& self) { return truth(dest, "all", kernels::all, self, kAllDims, false); }
+Tensor all(const Dest& dest, const Tensor& self) {
+  return truth(dest, "all", kernels::all, self, kAllDims, false);
+}
 Tensor all(const Dest& dest, const Tensor& self, int64_t dim, bool keepdim) {
   return truth(dest, "all", kernels::all, self, dim_of("all", dim, self.dim()), keepdim);
 }
@@ -206,7 +245,9 @@ Tensor count_nonzero(const Tensor& self, std::optional<int64_t> dim) {
   Tensor there = self.ne(0);
   return dim ? there.sum(IntArrayRef(*dim)) : there.sum();
 }
-Tensor count_nonzero(const Tensor& self, IntArrayRef dim) { return self.ne(0).sum(dim); }
+Tensor count_nonzero(const Tensor& self, IntArrayRef dim) {
+  return self.ne(0).sum(dim);
+}
 
 Tensor sum_to_size(const Tensor& self, IntArrayRef size) {
   if (size.empty()) return self.sum();
@@ -221,7 +262,8 @@ Tensor sum_to_size(const Tensor& self, IntArrayRef size) {
       over.push_back(d);
     }
   }
-  GRADUS_CHECK(fits, "sum_to_size: shape ", self.sizes(), " was given and ", size, " asked for; expected one that broadcasts to the first");
+  GRADUS_CHECK(fits, "sum_to_size: shape ", self.sizes(), " was given and ", size,
+               " asked for; expected one that broadcasts to the first");
   if (size.empty()) return self.sum();
   if (over.empty()) return self;
   Tensor kept = self.sum(IntArrayRef(over), true);

@@ -9,8 +9,8 @@ namespace gradus::inline v0::ops {
 namespace {
 
 void check_rank(const char* op, int64_t ndim) {
-  GRADUS_CHECK(ndim <= kernels::Reduction::kMaxDims, op, ": a tensor of ", ndim, " dimensions was given; expected at most ",
-               kernels::Reduction::kMaxDims);
+  GRADUS_CHECK(ndim <= kernels::Reduction::kMaxDims, op, ": a tensor of ", ndim,
+               " dimensions was given; expected at most ", kernels::Reduction::kMaxDims);
 }
 
 struct Dim {
@@ -24,7 +24,8 @@ int merge(Dim* dims, int n) {
   }
   int last = -1;
   for (int i = 0; i < n; ++i) {
-    if (last >= 0 && dims[i].stride == dims[last].stride * dims[last].size && dims[i].out_stride == dims[last].out_stride * dims[last].size) {
+    if (last >= 0 && dims[i].stride == dims[last].stride * dims[last].size &&
+        dims[i].out_stride == dims[last].out_stride * dims[last].size) {
       dims[last].size *= dims[i].size;
     } else {
       dims[++last] = dims[i];
@@ -55,16 +56,18 @@ DimSet dims_of(const char* op, OptionalIntArrayRef dim, int64_t ndim) {
 
 void check_not_empty(const char* op, const Tensor& self, DimSet dims) {
   if (self.numel() != 0) return;
-  GRADUS_CHECK_AS(IndexError, dims != kAllDims, op, ": a tensor of shape ", self.sizes(), " has no elements; expected a dim to reduce that has some");
+  GRADUS_CHECK_AS(IndexError, dims != kAllDims, op, ": a tensor of shape ", self.sizes(),
+                  " has no elements; expected a dim to reduce that has some");
   for (int64_t d = 0; d < self.dim(); ++d) {
-    GRADUS_CHECK_AS(IndexError, !holds(dims, d) || self.size(d) != 0, op, ": dim ", d, " of a tensor of shape ", self.sizes(),
-                    " has no elements; expected a dim of at least one");
+    GRADUS_CHECK_AS(IndexError, !holds(dims, d) || self.size(d) != 0, op, ": dim ", d, " of a tensor of shape ",
+                    self.sizes(), " has no elements; expected a dim of at least one");
   }
 }
 
 Reduce::Reduce(const Dest& dest, const char* op, const Tensor& self, DimSet dims, bool keepdim, ScalarType result) {
   GRADUS_CHECK(self.defined(), op, ": an undefined tensor was given; expected one with data");
-  GRADUS_CHECK_AS(NotImplementedError, self.layout() == Layout::Strided, op, ": a tensor of layout ", self.layout(), " was given; expected Strided");
+  GRADUS_CHECK_AS(NotImplementedError, self.layout() == Layout::Strided, op, ": a tensor of layout ", self.layout(),
+                  " was given; expected Strided");
   const TensorImpl& in = *self.impl();
   device_ = in.device_.type();
   plan_.dtype = in.dtype_;
@@ -90,7 +93,8 @@ Reduce::Reduce(const Dest& dest, const char* op, const Tensor& self, DimSet dims
     }
   }
   out_ = dest.result(op, shape, result, in.device_);
-  const Tensor& written = !dest.is_fresh() && dest.shares_memory(self) ? apart_ = core::empty(shape, result, in.device_) : out_;
+  const Tensor& written =
+      !dest.is_fresh() && dest.shares_memory(self) ? apart_ = core::empty(shape, result, in.device_) : out_;
   arrange(in, *written.impl(), dims, keepdim);
 }
 
@@ -127,7 +131,8 @@ void Reduce::arrange(const TensorImpl& in, const TensorImpl& out, DimSet dims, b
 }
 
 Tensor Reduce::finish() {
-  if (apart_.defined()) [[unlikely]] copy_into(out_, apart_);
+  if (apart_.defined()) [[unlikely]]
+    copy_into(out_, apart_);
   return std::move(out_);
 }
 

@@ -20,7 +20,9 @@ constexpr DimSet kAllDims = ~DimSet{0};
 /// Throws IndexError where a dimension is out of range, Error where one stands twice. None and an empty list mean all.
 DimSet dims_of(const char* op, OptionalIntArrayRef dim, int64_t ndim);
 DimSet dim_of(const char* op, int64_t dim, int64_t ndim);
-inline bool holds(DimSet set, int64_t d) { return (set >> d) & 1; }
+inline bool holds(DimSet set, int64_t d) {
+  return (set >> d) & 1;
+}
 
 /// Throws where a dimension to be reduced has no elements although the result has some (max and its kind).
 void check_not_empty(const char* op, const Tensor& self, DimSet dims);

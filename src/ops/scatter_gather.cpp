@@ -46,14 +46,16 @@ void attach(kernels::IndexPlan& p, int64_t dim, const Tensor& values, bool one) 
 }
 
 void check(const char* op, int64_t dim, const kernels::IndexPlan& p, const kernels::BadPosition& b) {
-  GRADUS_CHECK_AS(IndexError, !b.bad.found(), op, ": index ", b.bad.value, " at position ", b.bad.position, " is out of bounds for dimension ", dim, " with size ", p.index_size[0]);
+  GRADUS_CHECK_AS(IndexError, !b.bad.found(), op, ": index ", b.bad.value, " at position ", b.bad.position,
+                  " is out of bounds for dimension ", dim, " with size ", p.index_size[0]);
 }
 
 // The dimension, wrapped, and the index, a vector, dense.
 Tensor index_vector(const char* op, const Tensor& self, int64_t& dim, const Tensor& index) {
   dim = wrap_dim(dim, defined(self, op).dim(), op);
   defined(index, op);
-  GRADUS_CHECK_AS(IndexError, index.dim() <= 1, op, ": index is supposed to be a vector; got one of shape ", index.sizes());
+  GRADUS_CHECK_AS(IndexError, index.dim() <= 1, op, ": index is supposed to be a vector; got one of shape ",
+                  index.sizes());
   return dense_index(op, index);
 }
 
@@ -67,7 +69,8 @@ void get_along(const char* op, const Tensor& out, const Tensor& self, int64_t di
   check(op, dim, p, kernels::index_get(self.device(), p));
 }
 
-void put_along(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, bool accumulate, bool negative_allowed) {
+void put_along(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+               bool accumulate, bool negative_allowed) {
   const Tensor to = at_least_1d(self);
   kernels::IndexPlan p = plan_along(to, dim, index);
   p.negative_allowed = negative_allowed;
@@ -86,15 +89,17 @@ Tensor index_select(const Dest& dest, const Tensor& self, int64_t dim, const Ten
   if (!sizes.empty()) {
     sizes[static_cast<size_t>(dim)] = where.numel();
   } else {
-    GRADUS_CHECK(where.numel() == 1, op, ": an index of ", where.numel(), " elements was given for a 0-dim tensor; expected one element");
+    GRADUS_CHECK(where.numel() == 1, op, ": an index of ", where.numel(),
+                 " elements was given for a 0-dim tensor; expected one element");
   }
   refuse_overlap(dest, op, {&self, &index});
   Tensor out = dest.result(op, sizes, self.scalar_type(), self.device());
   get_along(op, out, self, dim, where);
   if (r) {
-    r.node("IndexSelectBackward0", out, [i = r.save_other(index), dim, sizes = DimVector(self.sizes())](const GradIn& g, GradOut& d) {
-      d[0] = g[0].new_zeros(sizes).index_add_(dim, d.unpack(i), g[0]);
-    });
+    r.node("IndexSelectBackward0", out,
+           [i = r.save_other(index), dim, sizes = DimVector(self.sizes())](const GradIn& g, GradOut& d) {
+             d[0] = g[0].new_zeros(sizes).index_add_(dim, d.unpack(i), g[0]);
+           });
   }
   return out;
 }
@@ -104,22 +109,27 @@ namespace {
 // The source of index_add and index_copy: self's shape but for the indexed dimension.
 void check_source(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   defined(source, op);
-  GRADUS_CHECK_AS(TypeError, self.scalar_type() == source.scalar_type(), op, ": self is ", self.dtype(), " and source ", source.dtype(), "; expected the same dtype");
+  GRADUS_CHECK_AS(TypeError, self.scalar_type() == source.scalar_type(), op, ": self is ", self.dtype(), " and source ",
+                  source.dtype(), "; expected the same dtype");
   DimVector expected(self.sizes());
   if (!expected.empty()) expected[static_cast<size_t>(dim)] = index.numel();
-  const bool numbers = source.numel() == 1 && index.numel() == 1 && (self.dim() == 0 || source.dim() == 0) && self.dim() <= 1;
-  GRADUS_CHECK(numbers || source.sizes() == IntArrayRef(expected), op, ": source has shape ", source.sizes(), "; expected ", IntArrayRef(expected),
-               " for a tensor of shape ", self.sizes(), " and ", index.numel(), " indices along dimension ", dim);
+  const bool numbers =
+      source.numel() == 1 && index.numel() == 1 && (self.dim() == 0 || source.dim() == 0) && self.dim() <= 1;
+  GRADUS_CHECK(numbers || source.sizes() == IntArrayRef(expected), op, ": source has shape ", source.sizes(),
+               "; expected ", IntArrayRef(expected), " for a tensor of shape ", self.sizes(), " and ", index.numel(),
+               " indices along dimension ", dim);
 }
 
 }  // namespace
 
-Tensor index_add(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha) {
+Tensor index_add(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                 const Scalar& alpha) {
   const char* op = dest.is_inplace() ? "index_add_" : "index_add";
   auto r = recording(dest, self, source);
   const Tensor where = index_vector(op, self, dim, index);
   check_source(op, self, dim, where, source);
-  const Tensor from = source.is_alias_of(dest.is_fresh() ? self : dest.target()) && !dest.is_fresh() ? raw_copy(source) : source;
+  const Tensor from =
+      source.is_alias_of(dest.is_fresh() ? self : dest.target()) && !dest.is_fresh() ? raw_copy(source) : source;
   Tensor scaled = from;
   if (!alpha.equal(1)) {
     autograd::GradModeOff off;
@@ -128,12 +138,13 @@ Tensor index_add(const Dest& dest, const Tensor& self, int64_t dim, const Tensor
   Tensor out = written_copy(dest, op, self);
   if (where.numel()) put_along(op, out, dim, where, scaled, true);
   if (r) {
-    r.node("IndexAddBackward0", out, [i = r.save_other(index), dim, alpha, sizes = DimVector(source.sizes())](const GradIn& g, GradOut& d) {
-      d[0] = g[0];
-      if (!d.needs(1)) return;
-      Tensor picked = g[0].index_select(dim, d.unpack(i)).reshape(sizes);
-      d[1] = alpha.equal(1) ? picked : picked.mul(alpha);
-    });
+    r.node("IndexAddBackward0", out,
+           [i = r.save_other(index), dim, alpha, sizes = DimVector(source.sizes())](const GradIn& g, GradOut& d) {
+             d[0] = g[0];
+             if (!d.needs(1)) return;
+             Tensor picked = g[0].index_select(dim, d.unpack(i)).reshape(sizes);
+             d[1] = alpha.equal(1) ? picked : picked.mul(alpha);
+           });
   }
   return out;
 }
@@ -147,11 +158,12 @@ Tensor index_copy(const Dest& dest, const Tensor& self, int64_t dim, const Tenso
   Tensor out = written_copy(dest, op, self);
   if (where.numel()) put_along(op, out, dim, where, from, false);
   if (r) {
-    r.node("IndexCopyBackward0", out, [i = r.save_other(index), dim, sizes = DimVector(source.sizes())](const GradIn& g, GradOut& d) {
-      const Tensor where = d.unpack(i);
-      if (d.needs(0)) d[0] = g[0].index_fill(dim, where, 0);
-      if (d.needs(1)) d[1] = g[0].index_select(dim, where).reshape(sizes);
-    });
+    r.node("IndexCopyBackward0", out,
+           [i = r.save_other(index), dim, sizes = DimVector(source.sizes())](const GradIn& g, GradOut& d) {
+             const Tensor where = d.unpack(i);
+             if (d.needs(0)) d[0] = g[0].index_fill(dim, where, 0);
+             if (d.needs(1)) d[1] = g[0].index_select(dim, where).reshape(sizes);
+           });
   }
   return out;
 }
@@ -172,7 +184,9 @@ Tensor index_fill(const Dest& dest, const Tensor& self, int64_t dim, const Tenso
   defined(self, "index_fill");
   Tensor out = fill_along(dest, self, dim, index, core::scalar_tensor(value, self.scalar_type(), self.device(), false));
   if (r) {
-    r.node("IndexFillBackward0", out, [i = r.save_other(index), dim](const GradIn& g, GradOut& d) { d[0] = g[0].index_fill(dim, d.unpack(i), 0); });
+    r.node("IndexFillBackward0", out, [i = r.save_other(index), dim](const GradIn& g, GradOut& d) {
+      d[0] = g[0].index_fill(dim, d.unpack(i), 0);
+    });
   }
   return out;
 }
@@ -180,13 +194,15 @@ Tensor index_fill(const Dest& dest, const Tensor& self, int64_t dim, const Tenso
 Tensor index_fill(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
   auto r = recording(dest, self, value);
   defined(self, "index_fill");
-  GRADUS_CHECK(defined(value, "index_fill").dim() == 0, "index_fill: the value has ", value.dim(), " dimensions; expected a 0-dim tensor");
+  GRADUS_CHECK(defined(value, "index_fill").dim() == 0, "index_fill: the value has ", value.dim(),
+               " dimensions; expected a 0-dim tensor");
   Tensor out = fill_along(dest, self, dim, index, value);
   if (r) {
     r.node("IndexFillBackward1", out, [i = r.save_other(index), dim](const GradIn& g, GradOut& d) {
       const Tensor where = d.unpack(i);
       if (d.needs(0)) d[0] = g[0].index_fill(dim, where, 0);
-      if (d.needs(1)) d[1] = g[0].index_select(dim, where.remainder(std::max<int64_t>(1, g[0].dim() ? g[0].size(dim) : 1))).sum();
+      if (d.needs(1))
+        d[1] = g[0].index_select(dim, where.remainder(std::max<int64_t>(1, g[0].dim() ? g[0].size(dim) : 1))).sum();
     });
   }
   return out;
@@ -202,20 +218,21 @@ Tensor line_index(const char* op, const Tensor& self, int64_t& dim, const Tensor
   defined(index, op);
   const bool integers = index.scalar_type() == kLong || index.scalar_type() == kInt || index.scalar_type() == kByte;
   GRADUS_CHECK(integers, op, ": expected dtype int64 for index; got ", index.dtype());
-  if (index.numel() == 0) return index.scalar_type() == kLong ? index : copy_into(core::empty(index.sizes(), kLong, index.device()), index);
+  if (index.numel() == 0)
+    return index.scalar_type() == kLong ? index : copy_into(core::empty(index.sizes(), kLong, index.device()), index);
   const Tensor s = at_least_1d(self), i = at_least_1d(index);
-  GRADUS_CHECK(s.dim() == i.dim(), op, ": index tensor must have the same number of dimensions as ", reads ? "input" : "self", " tensor: index has shape ", index.sizes(),
-               ", self ", self.sizes());
+  GRADUS_CHECK(s.dim() == i.dim(), op, ": index tensor must have the same number of dimensions as ",
+               reads ? "input" : "self", " tensor: index has shape ", index.sizes(), ", self ", self.sizes());
   for (int64_t d = 0; d < s.dim(); ++d) {
-    GRADUS_CHECK(d == dim || i.size(d) <= s.size(d), op, ": size does not match at dimension ", d, ": expected index ", index.sizes(), " to be no larger than self ",
-                 self.sizes(), " apart from dimension ", dim);
+    GRADUS_CHECK(d == dim || i.size(d) <= s.size(d), op, ": size does not match at dimension ", d, ": expected index ",
+                 index.sizes(), " to be no larger than self ", self.sizes(), " apart from dimension ", dim);
   }
   return index.scalar_type() == kLong ? index : copy_into(core::empty(index.sizes(), kLong, index.device()), index);
 }
 
 void check(const char* op, int64_t dim, const Tensor& self, const kernels::BadIndex& bad) {
-  GRADUS_CHECK_AS(IndexError, !bad.found(), op, ": index ", bad.value, " at position ", bad.position, " is out of bounds for dimension ", dim, " with size ",
-                  self.dim() ? self.size(dim) : 1);
+  GRADUS_CHECK_AS(IndexError, !bad.found(), op, ": index ", bad.value, " at position ", bad.position,
+                  " is out of bounds for dimension ", dim, " with size ", self.dim() ? self.size(dim) : 1);
 }
 
 struct Scattered {
@@ -227,13 +244,17 @@ struct Scattered {
 Tensor scatter_into(const Dest& dest, Scattered s, const Tensor& self, const Tensor& index, const Tensor& src) {
   const Tensor where = line_index(s.op, self, s.dim, index, false);
   const bool one = src.dim() == 0 && index.dim() != 0;
-  GRADUS_CHECK(self.scalar_type() == src.scalar_type(), s.op, ": expected self.dtype to be equal to src.dtype; got ", self.dtype(), " and ", src.dtype());
+  GRADUS_CHECK(self.scalar_type() == src.scalar_type(), s.op, ": expected self.dtype to be equal to src.dtype; got ",
+               self.dtype(), " and ", src.dtype());
   const Tensor i = at_least_1d(where);
   if (!one && where.numel()) {
     const Tensor v = at_least_1d(src);
-    GRADUS_CHECK(v.dim() == i.dim(), s.op, ": index tensor must have the same number of dimensions as src tensor: index has shape ", index.sizes(), ", src ", src.sizes());
+    GRADUS_CHECK(v.dim() == i.dim(), s.op,
+                 ": index tensor must have the same number of dimensions as src tensor: index has shape ",
+                 index.sizes(), ", src ", src.sizes());
     for (int64_t d = 0; d < i.dim(); ++d) {
-      GRADUS_CHECK(i.size(d) <= v.size(d), s.op, ": expected index ", index.sizes(), " to be no larger than src ", src.sizes(), " in every dimension");
+      GRADUS_CHECK(i.size(d) <= v.size(d), s.op, ": expected index ", index.sizes(), " to be no larger than src ",
+                   src.sizes(), " in every dimension");
     }
   }
   const Tensor* target = dest.is_fresh() ? nullptr : &dest.target();
@@ -242,7 +263,9 @@ Tensor scatter_into(const Dest& dest, Scattered s, const Tensor& self, const Ten
   Tensor out = written_copy(dest, s.op, self);
   if (where.numel() == 0) return out;
   from = one ? core::alias(from, i.sizes(), DimVector(i.sizes().size(), 0), from.storage_offset()) : at_least_1d(from);
-  check(s.op, s.dim, self, kernels::scatter(out.device(), writable(at_least_1d(out)), readable(places), readable(from), static_cast<int>(s.dim), s.how));
+  check(s.op, s.dim, self,
+        kernels::scatter(out.device(), writable(at_least_1d(out)), readable(places), readable(from),
+                         static_cast<int>(s.dim), s.how));
   return out;
 }
 
@@ -267,18 +290,22 @@ kernels::Scatter reduction_of(const char* op, std::string_view reduce) {
 Tensor gather(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, bool sparse_grad) {
   const char* op = "gather";
   auto r = recording(dest, self);
-  GRADUS_CHECK_AS(NotImplementedError, !sparse_grad, "gather: sparse gradients are not supported yet; pass sparse_grad=false");
+  GRADUS_CHECK_AS(NotImplementedError, !sparse_grad,
+                  "gather: sparse gradients are not supported yet; pass sparse_grad=false");
   const Tensor where = line_index(op, self, dim, index, true);
   refuse_overlap(dest, op, {&self, &index});
   Tensor out = dest.result(op, index.sizes(), self.scalar_type(), self.device());
   refuse_overlap(dest, op, {&self, &index});  // as it is after a resize
   if (where.numel()) {
-    check(op, dim, self, kernels::gather(self.device(), writable(at_least_1d(out)), readable(at_least_1d(self)), readable(at_least_1d(where)), static_cast<int>(dim)));
+    check(op, dim, self,
+          kernels::gather(self.device(), writable(at_least_1d(out)), readable(at_least_1d(self)),
+                          readable(at_least_1d(where)), static_cast<int>(dim)));
   }
   if (r) {
-    r.node("GatherBackward0", out, [i = r.save_other(index), dim, sizes = DimVector(self.sizes())](const GradIn& g, GradOut& d) {
-      d[0] = g[0].new_zeros(sizes).scatter_add_(dim, d.unpack(i), g[0]);
-    });
+    r.node("GatherBackward0", out,
+           [i = r.save_other(index), dim, sizes = DimVector(self.sizes())](const GradIn& g, GradOut& d) {
+             d[0] = g[0].new_zeros(sizes).scatter_add_(dim, d.unpack(i), g[0]);
+           });
   }
   return out;
 }
@@ -289,10 +316,11 @@ Tensor scatter_add(const Dest& dest, const Tensor& self, int64_t dim, const Tens
   defined(src, op);
   Tensor out = scatter_into(dest, {op, dim, kernels::Scatter::kAdd}, self, index, src);
   if (r) {
-    r.node("ScatterAddBackward0", out, [i = r.save_other(index), dim, sizes = DimVector(src.sizes())](const GradIn& g, GradOut& d) {
-      d[0] = g[0];
-      if (d.needs(1)) d[1] = gradient_of_src(g[0], dim, d.unpack(i), sizes);
-    });
+    r.node("ScatterAddBackward0", out,
+           [i = r.save_other(index), dim, sizes = DimVector(src.sizes())](const GradIn& g, GradOut& d) {
+             d[0] = g[0];
+             if (d.needs(1)) d[1] = gradient_of_src(g[0], dim, d.unpack(i), sizes);
+           });
   }
   return out;
 }
@@ -303,11 +331,12 @@ Tensor scatter(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& 
   defined(src, op);
   Tensor out = scatter_into(dest, {op, dim, kernels::Scatter::kAssign}, self, index, src);
   if (r) {
-    r.node("ScatterBackward0", out, [i = r.save_other(index), dim, sizes = DimVector(src.sizes())](const GradIn& g, GradOut& d) {
-      const Tensor where = d.unpack(i);
-      if (d.needs(0)) d[0] = g[0].scatter(dim, where, 0);
-      if (d.needs(1)) d[1] = gradient_of_src(g[0], dim, where, sizes);
-    });
+    r.node("ScatterBackward0", out,
+           [i = r.save_other(index), dim, sizes = DimVector(src.sizes())](const GradIn& g, GradOut& d) {
+             const Tensor where = d.unpack(i);
+             if (d.needs(0)) d[0] = g[0].scatter(dim, where, 0);
+             if (d.needs(1)) d[1] = gradient_of_src(g[0], dim, where, sizes);
+           });
   }
   return out;
 }
@@ -316,9 +345,11 @@ Tensor scatter(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& 
   const char* op = dest.is_inplace() ? "scatter_" : "scatter";
   auto r = recording(dest, self);
   defined(self, op);
-  Tensor out = scatter_into(dest, {op, dim, kernels::Scatter::kAssign}, self, index, core::scalar_tensor(value, self.scalar_type(), self.device(), false));
+  Tensor out = scatter_into(dest, {op, dim, kernels::Scatter::kAssign}, self, index,
+                            core::scalar_tensor(value, self.scalar_type(), self.device(), false));
   if (r) {
-    r.node("ScatterBackward1", out, [i = r.save_other(index), dim](const GradIn& g, GradOut& d) { d[0] = g[0].scatter(dim, d.unpack(i), 0); });
+    r.node("ScatterBackward1", out,
+           [i = r.save_other(index), dim](const GradIn& g, GradOut& d) { d[0] = g[0].scatter(dim, d.unpack(i), 0); });
   }
   return out;
 }
@@ -333,7 +364,8 @@ void record_without_gradient(R& r, const Tensor& out) {
 }
 }  // namespace
 
-Tensor scatter(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce) {
+Tensor scatter(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
+               std::string_view reduce) {
   const char* op = dest.is_inplace() ? "scatter_" : "scatter";
   auto r = recording(dest, self, src);
   defined(src, op);
@@ -342,11 +374,13 @@ Tensor scatter(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& 
   return out;
 }
 
-Tensor scatter(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value, std::string_view reduce) {
+Tensor scatter(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value,
+               std::string_view reduce) {
   const char* op = dest.is_inplace() ? "scatter_" : "scatter";
   auto r = recording(dest, self);
   defined(self, op);
-  Tensor out = scatter_into(dest, {op, dim, reduction_of(op, reduce)}, self, index, core::scalar_tensor(value, self.scalar_type(), self.device(), false));
+  Tensor out = scatter_into(dest, {op, dim, reduction_of(op, reduce)}, self, index,
+                            core::scalar_tensor(value, self.scalar_type(), self.device(), false));
   record_without_gradient(r, out);
   return out;
 }

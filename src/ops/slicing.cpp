@@ -31,8 +31,8 @@ Tensor select(const Tensor& self, int64_t dim, int64_t index) {
   dim = wrap_nonscalar(t, dim, "select");
   const auto at = static_cast<size_t>(dim);
   const int64_t size = t.sizes()[at];
-  GRADUS_CHECK_AS(IndexError, index >= -size && index < size, "select: index ", index, " is out of range for dim ", dim, " of a tensor of shape ", t.sizes(),
-                  "; expected ", -size, "..", size - 1);
+  GRADUS_CHECK_AS(IndexError, index >= -size && index < size, "select: index ", index, " is out of range for dim ", dim,
+                  " of a tensor of shape ", t.sizes(), "; expected ", -size, "..", size - 1);
   if (index < 0) index += size;
   Geo g(t);
   g.offset += index * g.strides[at];
@@ -56,7 +56,9 @@ Tensor select_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64
     out = zeros_of(input_sizes, grad_output);
     copy_into(ops::select(out, dim, index), grad_output);
   }
-  if (r) r.node("SelectBackwardBackward0", out, [dim, index](const GradIn& g, GradOut& d) { d[0] = g[0].select(dim, index); });
+  if (r)
+    r.node("SelectBackwardBackward0", out,
+           [dim, index](const GradIn& g, GradOut& d) { d[0] = g[0].select(dim, index); });
   return out;
 }
 
@@ -81,7 +83,8 @@ Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std:
   return out;
 }
 
-Tensor slice_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64_t dim, int64_t start, int64_t end, int64_t step) {
+Tensor slice_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64_t dim, int64_t start, int64_t end,
+                      int64_t step) {
   auto r = recording(grad_output);
   defined(grad_output, "slice_backward");
   Tensor out;
@@ -91,7 +94,8 @@ Tensor slice_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64_
     copy_into(ops::slice(out, dim, start, end, step), grad_output);
   }
   if (r) {
-    r.node("SliceBackwardBackward0", out, [dim, start, end, step](const GradIn& g, GradOut& d) { d[0] = g[0].slice(dim, start, end, step); });
+    r.node("SliceBackwardBackward0", out,
+           [dim, start, end, step](const GradIn& g, GradOut& d) { d[0] = g[0].slice(dim, start, end, step); });
   }
   return out;
 }
@@ -101,15 +105,17 @@ Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
   GRADUS_CHECK(t.dim() > 0, "narrow: a 0-dim tensor was given; expected one with dimensions");
   GRADUS_CHECK(length >= 0, "narrow: length is ", length, "; expected a number >= 0");
   const int64_t size = t.sizes()[static_cast<size_t>(wrap_dim(dim, t.dim(), "narrow"))];
-  GRADUS_CHECK_AS(IndexError, start >= -size && start <= size, "narrow: start ", start, " is out of range for a size of ", size, "; expected ", -size, "..", size);
+  GRADUS_CHECK_AS(IndexError, start >= -size && start <= size, "narrow: start ", start,
+                  " is out of range for a size of ", size, "; expected ", -size, "..", size);
   if (start < 0) start += size;
-  GRADUS_CHECK(start <= size - length, "narrow: start ", start, " + length ", length, " exceeds the dimension's size ", size);
+  GRADUS_CHECK(start <= size - length, "narrow: start ", start, " + length ", length, " exceeds the dimension's size ",
+               size);
   return self.slice(dim, start, start + length, 1);
 }
 
 Tensor narrow(const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
-  GRADUS_CHECK(start.dim() == 0 && is_integral(start.scalar_type(), false), "narrow: start is a tensor of type ", start.dtype(), " and shape ", start.sizes(),
-               "; expected a 0-dim integer");
+  GRADUS_CHECK(start.dim() == 0 && is_integral(start.scalar_type(), false), "narrow: start is a tensor of type ",
+               start.dtype(), " and shape ", start.sizes(), "; expected a 0-dim integer");
   return self.narrow(dim, start.item<int64_t>(), length);
 }
 
@@ -125,7 +131,8 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes
     GRADUS_CHECK(s >= 0, "split_with_sizes: the sizes ", split_sizes, " contain a negative number; expected all >= 0");
     total += s;
   }
-  GRADUS_CHECK(total == t.sizes()[at], "split_with_sizes: the sizes ", split_sizes, " sum to ", total, "; expected the tensor's size ", t.sizes()[at], " at dimension ", dim);
+  GRADUS_CHECK(total == t.sizes()[at], "split_with_sizes: the sizes ", split_sizes, " sum to ", total,
+               "; expected the tensor's size ", t.sizes()[at], " at dimension ", dim);
   auto r = recording(self);
   std::vector<Tensor> parts;
   parts.reserve(split_sizes.size());
@@ -145,14 +152,18 @@ std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes
   return parts;
 }
 
-std::vector<Tensor> split(const Tensor& self, IntArrayRef split_size, int64_t dim) { return self.split_with_sizes(split_size, dim); }
+std::vector<Tensor> split(const Tensor& self, IntArrayRef split_size, int64_t dim) {
+  return self.split_with_sizes(split_size, dim);
+}
 
 std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
   const TensorImpl& t = defined(self, "split");
   GRADUS_CHECK(t.dim() > 0, "split: a 0-dim tensor was given; expected one with dimensions");
   GRADUS_CHECK(split_size >= 0, "split: the size of the pieces is ", split_size, "; expected a number >= 0");
   const int64_t size = t.sizes()[static_cast<size_t>(wrap_dim(dim, t.dim(), "split"))];
-  GRADUS_CHECK(split_size > 0 || size == 0, "split: pieces of size 0 were asked for; that is possible for a dimension of size 0 only, and it has ", size);
+  GRADUS_CHECK(split_size > 0 || size == 0,
+               "split: pieces of size 0 were asked for; that is possible for a dimension of size 0 only, and it has ",
+               size);
   DimVector sizes;
   const int64_t pieces = split_size == 0 ? 1 : std::max<int64_t>(1, (size + split_size - 1) / split_size);
   for (int64_t i = 0; i < pieces; ++i) sizes.push_back(std::min(split_size, size - i * split_size));

@@ -24,12 +24,14 @@ Tensor softmax_gradient(const Tensor& grad, const Tensor& out, int64_t dim, bool
   return result;
 }
 
-Tensor softmax_of(const Dest& dest, const char* op, const char* node, const Tensor& self, int64_t dim, std::optional<ScalarType> dtype, bool log) {
+Tensor softmax_of(const Dest& dest, const char* op, const char* node, const Tensor& self, int64_t dim,
+                  std::optional<ScalarType> dtype, bool log) {
   GRADUS_CHECK(self.defined(), op, ": the input is an undefined tensor; expected one with data");
   const int64_t n = self.dim();
   dim = dim >= 0 && dim < n ? dim : gradus::detail::wrap_dim_slow(dim, n, op);
   const ScalarType type = dtype.value_or(self.scalar_type());
-  GRADUS_CHECK_AS(TypeError, is_floating_point(type), op, ": the input is ", self.scalar_type(), "; expected a floating type, or dtype to name one");
+  GRADUS_CHECK_AS(TypeError, is_floating_point(type), op, ": the input is ", self.scalar_type(),
+                  "; expected a floating type, or dtype to name one");
   auto r = recording(dest, self);
   Tensor x;
   {
@@ -37,7 +39,8 @@ Tensor softmax_of(const Dest& dest, const char* op, const char* node, const Tens
     x = cast(self, type).contiguous();
   }
   // The kernel reads a row before it writes it, so self may be the target where it is read as it is.
-  const bool aside = !dest.is_fresh() && (dest.shares_memory(self) || !dest.target().defined() || !dest.target().is_contiguous());
+  const bool aside =
+      !dest.is_fresh() && (dest.shares_memory(self) || !dest.target().defined() || !dest.target().is_contiguous());
   Tensor out = aside ? core::empty(x.sizes(), type, x.device()) : dest.result(op, x.sizes(), type, x.device());
   if (x.numel()) {
     kernels::View to = writable(out);
@@ -48,7 +51,9 @@ Tensor softmax_of(const Dest& dest, const char* op, const char* node, const Tens
   }
   if (aside) out = dest.deliver(op, std::move(out));
   if (r) {
-    r.node(node, out, [y = r.save_output(out), dim, log](const GradIn& g, GradOut& d) { d[0] = softmax_gradient(g[0], d.unpack(y), dim, log); });
+    r.node(node, out, [y = r.save_output(out), dim, log](const GradIn& g, GradOut& d) {
+      d[0] = softmax_gradient(g[0], d.unpack(y), dim, log);
+    });
   }
   return out;
 }

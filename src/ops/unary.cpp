@@ -20,7 +20,8 @@ Tensor of_input(const Dest& dest, const char* op, const char* node, Promote prom
   auto r = recording(dest, self);
   r.keep_self();
   Tensor out = unary(dest, op, promote, kernel, self);
-  if (r) r.node(node, out, [x = r.save(0), gradient](const GradIn& g, GradOut& d) { d[0] = gradient(g[0], d.unpack(x)); });
+  if (r)
+    r.node(node, out, [x = r.save(0), gradient](const GradIn& g, GradOut& d) { d[0] = gradient(g[0], d.unpack(x)); });
   return out;
 }
 
@@ -31,7 +32,8 @@ Tensor of_result(const Dest& dest, const char* op, const char* node, Promote pro
   auto r = recording(dest, self);
   Tensor out = unary(dest, op, promote, kernel, self);
   if (r) {
-    r.node(node, out, [y = r.save_output(out), gradient](const GradIn& g, GradOut& d) { d[0] = gradient(g[0], d.unpack(y)); });
+    r.node(node, out,
+           [y = r.save_output(out), gradient](const GradIn& g, GradOut& d) { d[0] = gradient(g[0], d.unpack(y)); });
   }
   return out;
 }
@@ -58,23 +60,34 @@ Tensor abs(const Dest& dest, const Tensor& self) {
 }
 
 Tensor neg(const Dest& dest, const Tensor& self) {
-  GRADUS_CHECK_AS(TypeError, self.scalar_type() != ScalarType::Bool, "neg: a bool tensor was given; use logical_not (or ~)");
+  GRADUS_CHECK_AS(TypeError, self.scalar_type() != ScalarType::Bool,
+                  "neg: a bool tensor was given; use logical_not (or ~)");
   auto r = recording(dest, self);
   Tensor out = unary(dest, "neg", Promote::kArithmetic, kernels::neg, self);
   if (r) r.node("NegBackward0", out, [](const GradIn& g, GradOut& d) { d[0] = g[0].neg(); });
   return out;
 }
 
-Tensor sign(const Dest& dest, const Tensor& self) { return step(dest, "sign", "SignBackward0", kernels::sign, self); }
-Tensor floor(const Dest& dest, const Tensor& self) { return whole(dest, "floor", "FloorBackward0", kernels::floor, self); }
-Tensor ceil(const Dest& dest, const Tensor& self) { return whole(dest, "ceil", "CeilBackward0", kernels::ceil, self); }
-Tensor round(const Dest& dest, const Tensor& self) { return whole(dest, "round", "RoundBackward0", kernels::round, self); }
-Tensor trunc(const Dest& dest, const Tensor& self) { return whole(dest, "trunc", "TruncBackward0", kernels::trunc, self); }
+Tensor sign(const Dest& dest, const Tensor& self) {
+  return step(dest, "sign", "SignBackward0", kernels::sign, self);
+}
+Tensor floor(const Dest& dest, const Tensor& self) {
+  return whole(dest, "floor", "FloorBackward0", kernels::floor, self);
+}
+Tensor ceil(const Dest& dest, const Tensor& self) {
+  return whole(dest, "ceil", "CeilBackward0", kernels::ceil, self);
+}
+Tensor round(const Dest& dest, const Tensor& self) {
+  return whole(dest, "round", "RoundBackward0", kernels::round, self);
+}
+Tensor trunc(const Dest& dest, const Tensor& self) {
+  return whole(dest, "trunc", "TruncBackward0", kernels::trunc, self);
+}
 
 Tensor round(const Dest& dest, const Tensor& self, int64_t decimals) {
   if (decimals == 0) return round(dest, self);
-  GRADUS_CHECK_AS(TypeError, is_floating_point(self.scalar_type()), "round: decimals is ", decimals, " and the tensor is of type ",
-                  self.scalar_type(), "; expected a floating one");
+  GRADUS_CHECK_AS(TypeError, is_floating_point(self.scalar_type()), "round: decimals is ", decimals,
+                  " and the tensor is of type ", self.scalar_type(), "; expected a floating one");
   auto r = recording(dest, self);
   Pointwise p(dest, "round", Promote::kArithmetic, self);
   kernels::round_decimals(p.device(), p.loop(), Scalar(decimals));
@@ -129,9 +142,10 @@ Tensor reciprocal(const Dest& dest, const Tensor& self) {
 }
 
 Tensor erf(const Dest& dest, const Tensor& self) {
-  return of_input(dest, "erf", "ErfBackward0", Promote::kFloat, kernels::erf, self, [](const Tensor& g, const Tensor& x) {
-    return g.mul(x.mul(x).neg().exp().mul(1.12837916709551257390));  // 2 / sqrt(pi)
-  });
+  return of_input(dest, "erf", "ErfBackward0", Promote::kFloat, kernels::erf, self,
+                  [](const Tensor& g, const Tensor& x) {
+                    return g.mul(x.mul(x).neg().exp().mul(1.12837916709551257390));  // 2 / sqrt(pi)
+                  });
 }
 
 Tensor sin(const Dest& dest, const Tensor& self) {
@@ -160,8 +174,8 @@ Tensor sigmoid(const Dest& dest, const Tensor& self) {
 }
 
 Tensor bitwise_not(const Dest& dest, const Tensor& self) {
-  GRADUS_CHECK_AS(TypeError, is_integral(self.scalar_type(), true), "bitwise_not: a tensor of type ", self.scalar_type(),
-                  " was given; expected integers or bool");
+  GRADUS_CHECK_AS(TypeError, is_integral(self.scalar_type(), true), "bitwise_not: a tensor of type ",
+                  self.scalar_type(), " was given; expected integers or bool");
   return unary(dest, "bitwise_not", Promote::kArithmetic, kernels::bitwise_not, self);
 }
 

@@ -17,12 +17,14 @@ struct Geo {
 
 /// The tensor behind a handle. Throws Error naming `op` where there is none.
 inline TensorImpl& defined(const Tensor& t, const char* op) {
-  if (!t.defined()) [[unlikely]] throw Error(str(op, ": the tensor is undefined; expected one with data"));
+  if (!t.defined()) [[unlikely]]
+    throw Error(str(op, ": the tensor is undefined; expected one with data"));
   return *t.impl();
 }
 /// `dim` counted from the front. Throws IndexError naming `op`.
 inline int64_t wrap_dim(int64_t dim, int64_t ndim, const char* op) {
-  if (dim >= 0 && dim < ndim) [[likely]] return dim;
+  if (dim >= 0 && dim < ndim) [[likely]]
+    return dim;
   return detail::wrap_dim_slow(dim, ndim, op);
 }
 

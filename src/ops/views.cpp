@@ -24,7 +24,8 @@ DimVector infer_size(const char* op, IntArrayRef shape, int64_t numel) {
   if (open >= 0) {
     GRADUS_CHECK(known != 0, op, ": cannot reshape tensor of ", numel, " elements into shape ", shape,
                  " because the unspecified dimension size -1 can be any value and is ambiguous");
-    GRADUS_CHECK(known > 0 && numel % known == 0, op, ": shape ", shape, " is invalid for a tensor of ", numel, " elements");
+    GRADUS_CHECK(known > 0 && numel % known == 0, op, ": shape ", shape, " is invalid for a tensor of ", numel,
+                 " elements");
     sizes[static_cast<size_t>(open)] = numel / known;
   } else {
     GRADUS_CHECK(known == numel, op, ": shape ", shape, " is invalid for a tensor of ", numel, " elements");
@@ -77,8 +78,9 @@ Tensor view(const Tensor& self, IntArrayRef size) {
   const TensorImpl& t = defined(self, "view");
   const DimVector sizes = infer_size("view", size, t.numel_);
   DimVector strides(sizes.size());
-  GRADUS_CHECK(view_strides(t, sizes, strides.data()), "view: shape ", size, " is not compatible with a tensor of shape ", t.sizes(), " and strides ",
-               t.strides(), ": at least one dimension spans across two contiguous subspaces; use reshape()");
+  GRADUS_CHECK(view_strides(t, sizes, strides.data()), "view: shape ", size,
+               " is not compatible with a tensor of shape ", t.sizes(), " and strides ", t.strides(),
+               ": at least one dimension spans across two contiguous subspaces; use reshape()");
   return record_reshape(self, make_view(self, sizes, strides, t.storage_offset_, "View"), "ViewBackward0");
 }
 
@@ -88,17 +90,22 @@ Tensor view(const Tensor& self, ScalarType dtype) {
   Geo g(t);
   const size_t last = g.sizes.size() - 1;
   if (from != to) {
-    GRADUS_CHECK(!g.sizes.empty(), "view: a 0-dim tensor of ", t.dtype_, " cannot be viewed as ", dtype, ", whose elements have another size");
-    GRADUS_CHECK(g.strides[last] == 1, "view: the last stride is ", g.strides[last], "; to view ", t.dtype_, " as ", dtype, " it must be 1");
+    GRADUS_CHECK(!g.sizes.empty(), "view: a 0-dim tensor of ", t.dtype_, " cannot be viewed as ", dtype,
+                 ", whose elements have another size");
+    GRADUS_CHECK(g.strides[last] == 1, "view: the last stride is ", g.strides[last], "; to view ", t.dtype_, " as ",
+                 dtype, " it must be 1");
     const bool wider = to > from;
     const int64_t ratio = wider ? to / from : from / to;
     if (wider) {
-      GRADUS_CHECK(g.sizes[last] % ratio == 0, "view: the last size ", g.sizes[last], " is not divisible by ", ratio, " to view ", t.dtype_, " as ", dtype);
-      GRADUS_CHECK(g.offset % ratio == 0, "view: the storage offset ", g.offset, " is not divisible by ", ratio, " to view ", t.dtype_, " as ", dtype);
+      GRADUS_CHECK(g.sizes[last] % ratio == 0, "view: the last size ", g.sizes[last], " is not divisible by ", ratio,
+                   " to view ", t.dtype_, " as ", dtype);
+      GRADUS_CHECK(g.offset % ratio == 0, "view: the storage offset ", g.offset, " is not divisible by ", ratio,
+                   " to view ", t.dtype_, " as ", dtype);
     }
     for (size_t d = 0; d <= last; ++d) {
       if (d == last) continue;
-      GRADUS_CHECK(!wider || g.strides[d] % ratio == 0, "view: stride ", g.strides[d], " is not divisible by ", ratio, " to view ", t.dtype_, " as ", dtype);
+      GRADUS_CHECK(!wider || g.strides[d] % ratio == 0, "view: stride ", g.strides[d], " is not divisible by ", ratio,
+                   " to view ", t.dtype_, " as ", dtype);
       g.strides[d] = wider ? g.strides[d] / ratio : g.strides[d] * ratio;
     }
     g.sizes[last] = wider ? g.sizes[last] / ratio : g.sizes[last] * ratio;
@@ -132,14 +139,17 @@ Tensor reshape_as(const Tensor& self, const Tensor& other) {
   infer_size("reshape_as", defined(other, "reshape_as").sizes(), defined(self, "reshape_as").numel_);
   return self.reshape(other.sizes());
 }
-Tensor ravel(const Tensor& self) { return self.reshape({-1}); }
+Tensor ravel(const Tensor& self) {
+  return self.reshape({-1});
+}
 
 // --- order of dimensions ---
 
 Tensor permute(const Tensor& self, IntArrayRef dims) {
   const TensorImpl& t = defined(self, "permute");
   const auto n = static_cast<size_t>(t.dim());
-  GRADUS_CHECK(dims.size() == n, "permute: ", dims.size(), " dims ", dims, " were given for a tensor of ", n, " dimensions; expected as many");
+  GRADUS_CHECK(dims.size() == n, "permute: ", dims.size(), " dims ", dims, " were given for a tensor of ", n,
+               " dimensions; expected as many");
   DimVector order(n), inverse(n, -1), sizes(n), strides(n);
   for (size_t i = 0; i < n; ++i) {
     const int64_t from = wrap_dim(dims[i], t.dim(), "permute");
@@ -177,7 +187,9 @@ Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1) {
   return out;
 }
 
-Tensor swapaxes(const Tensor& self, int64_t axis0, int64_t axis1) { return self.transpose(axis0, axis1); }
+Tensor swapaxes(const Tensor& self, int64_t axis0, int64_t axis1) {
+  return self.transpose(axis0, axis1);
+}
 
 Tensor t(const Tensor& self) {
   const TensorImpl& impl = defined(self, "t");
@@ -195,7 +207,8 @@ Tensor numpy_T(const Tensor& self) {
 }
 
 Tensor mT(const Tensor& self) {
-  GRADUS_CHECK(self.dim() >= 2, "mT: a tensor of ", self.dim(), " dimensions was given; expected matrices or batches of them");
+  GRADUS_CHECK(self.dim() >= 2, "mT: a tensor of ", self.dim(),
+               " dimensions was given; expected matrices or batches of them");
   return self.transpose(-2, -1);
 }
 
@@ -205,12 +218,13 @@ Tensor movedim(const Tensor& self, int64_t source, int64_t destination) {
 
 Tensor movedim(const Tensor& self, IntArrayRef source, IntArrayRef destination) {
   const auto n = static_cast<size_t>(defined(self, "movedim").dim());
-  GRADUS_CHECK(source.size() == destination.size(), "movedim: ", source.size(), " source dims ", source, " and ", destination.size(), " destination dims ",
-               destination, " were given; expected as many of each");
+  GRADUS_CHECK(source.size() == destination.size(), "movedim: ", source.size(), " source dims ", source, " and ",
+               destination.size(), " destination dims ", destination, " were given; expected as many of each");
   DimVector order(n, -1);
   SmallVector<bool, 16> taken(n, false);
   for (size_t i = 0; i < source.size(); ++i) {
-    const auto from = static_cast<size_t>(wrap_dim(source[i], self.dim(), "movedim")), to = static_cast<size_t>(wrap_dim(destination[i], self.dim(), "movedim"));
+    const auto from = static_cast<size_t>(wrap_dim(source[i], self.dim(), "movedim")),
+               to = static_cast<size_t>(wrap_dim(destination[i], self.dim(), "movedim"));
     if (n == 0) continue;
     GRADUS_CHECK(!taken[from], "movedim: the dim ", source[i], " occurs twice in source ", source);
     GRADUS_CHECK(order[to] < 0, "movedim: the dim ", destination[i], " occurs twice in destination ", destination);
@@ -231,13 +245,14 @@ Tensor movedim(const Tensor& self, IntArrayRef source, IntArrayRef destination) 
 Tensor expand(const Tensor& self, IntArrayRef size, bool /*implicit*/) {
   const TensorImpl& t = defined(self, "expand");
   const auto n = static_cast<size_t>(t.dim());
-  GRADUS_CHECK(size.size() >= n, "expand: the number of sizes provided (", size.size(), ": ", size, ") must be greater or equal to the number of dimensions of the tensor (", n,
-               ": ", t.sizes(), ")");
+  GRADUS_CHECK(size.size() >= n, "expand: the number of sizes provided (", size.size(), ": ", size,
+               ") must be greater or equal to the number of dimensions of the tensor (", n, ": ", t.sizes(), ")");
   const size_t lead = size.size() - n;
   DimVector sizes(size), strides(size.size());
   for (size_t d = 0; d < size.size(); ++d) {
     if (d < lead) {
-      GRADUS_CHECK(size[d] >= 0, "expand: the size ", size[d], " at dim ", d, " of ", size, " is not allowed in a leading, non-existing dimension");
+      GRADUS_CHECK(size[d] >= 0, "expand: the size ", size[d], " at dim ", d, " of ", size,
+                   " is not allowed in a leading, non-existing dimension");
       continue;
     }
     const int64_t own = t.sizes()[d - lead];
@@ -245,8 +260,9 @@ Tensor expand(const Tensor& self, IntArrayRef size, bool /*implicit*/) {
       sizes[d] = own;
       strides[d] = t.strides()[d - lead];
     } else {
-      GRADUS_CHECK(own == 1 && size[d] >= 0, "expand: the expanded size of the tensor (", size[d], ") must match the existing size (", own, ") at non-singleton dimension ", d,
-                   "; target sizes ", size, ", tensor sizes ", t.sizes());
+      GRADUS_CHECK(own == 1 && size[d] >= 0, "expand: the expanded size of the tensor (", size[d],
+                   ") must match the existing size (", own, ") at non-singleton dimension ", d, "; target sizes ", size,
+                   ", tensor sizes ", t.sizes());
     }
   }
   Tensor out = make_view(self, sizes, strides, t.storage_offset_, "Expand");
@@ -255,8 +271,12 @@ Tensor expand(const Tensor& self, IntArrayRef size, bool /*implicit*/) {
   return out;
 }
 
-Tensor expand_as(const Tensor& self, const Tensor& other) { return self.expand(other.sizes()); }
-Tensor broadcast_to(const Tensor& self, IntArrayRef size) { return self.expand(size); }
+Tensor expand_as(const Tensor& self, const Tensor& other) {
+  return self.expand(other.sizes());
+}
+Tensor broadcast_to(const Tensor& self, IntArrayRef size) {
+  return self.expand(size);
+}
 
 namespace {
 
@@ -310,7 +330,8 @@ Tensor squeeze(const Tensor& self, IntArrayRef dim) {
 Tensor unsqueeze(const Tensor& self, int64_t dim) {
   const Geo g = unsqueezed(defined(self, "unsqueeze"), dim, "unsqueeze");
   Tensor out = make_view(self, g, "Unsqueeze");
-  if (auto r = recording(self)) r.node("UnsqueezeBackward0", out, [dim](const GradIn& g, GradOut& d) { d[0] = g[0].squeeze(dim); });
+  if (auto r = recording(self))
+    r.node("UnsqueezeBackward0", out, [dim](const GradIn& g, GradOut& d) { d[0] = g[0].squeeze(dim); });
   return out;
 }
 
@@ -356,7 +377,8 @@ Tensor unflatten(const Tensor& self, int64_t dim, IntArrayRef sizes) {
 
 namespace {
 void check_as_strided(const TensorImpl& t, IntArrayRef sizes, IntArrayRef strides, int64_t offset) {
-  GRADUS_CHECK(sizes.size() == strides.size(), "as_strided: ", sizes.size(), " sizes and ", strides.size(), " strides were given; expected as many of each");
+  GRADUS_CHECK(sizes.size() == strides.size(), "as_strided: ", sizes.size(), " sizes and ", strides.size(),
+               " strides were given; expected as many of each");
   GRADUS_CHECK(offset >= 0, "as_strided: the storage offset ", offset, " is negative");
   bool overflow = false, none = false;
   int64_t last = offset;
@@ -370,8 +392,8 @@ void check_as_strided(const TensorImpl& t, IntArrayRef sizes, IntArrayRef stride
   if (none) return;
   const auto item = element_size(t.dtype_);
   const size_t room = t.storage_ ? t.storage_->nbytes / item : 0;
-  GRADUS_CHECK(!overflow && static_cast<size_t>(last) < room, "as_strided: sizes ", sizes, ", strides ", strides, " and storage offset ", offset,
-               " are out of bounds for storage of ", room, " elements");
+  GRADUS_CHECK(!overflow && static_cast<size_t>(last) < room, "as_strided: sizes ", sizes, ", strides ", strides,
+               " and storage offset ", offset, " are out of bounds for storage of ", room, " elements");
 }
 }  // namespace
 
@@ -381,9 +403,10 @@ Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, std:
   check_as_strided(t, size, stride, offset);
   Tensor out = make_view(self, size, stride, offset, "AsStrided");
   if (auto r = recording(self)) {
-    r.node("AsStridedBackward0", out, [root = autograd::ViewGeometry(t), v = autograd::ViewGeometry(*out.impl())](const GradIn& g, GradOut& d) {
-      d[0] = autograd::as_strided_backward(g[0], root, v);
-    });
+    r.node("AsStridedBackward0", out,
+           [root = autograd::ViewGeometry(t), v = autograd::ViewGeometry(*out.impl())](const GradIn& g, GradOut& d) {
+             d[0] = autograd::as_strided_backward(g[0], root, v);
+           });
   }
   return out;
 }
@@ -396,7 +419,8 @@ Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) 
   Geo g(t);
   const auto a = static_cast<size_t>(dim1), b = static_cast<size_t>(dim2);
   const int64_t rows = g.sizes[a], columns = g.sizes[b];
-  const int64_t length = std::max<int64_t>(0, offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns));
+  const int64_t length =
+      std::max<int64_t>(0, offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns));
   if (length > 0) g.offset += offset >= 0 ? offset * g.strides[b] : -offset * g.strides[a];
   const int64_t stride = g.strides[a] + g.strides[b];
   for (size_t d : {std::max(a, b), std::min(a, b)}) {
@@ -422,7 +446,8 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
   Geo g(t);
   const auto at = static_cast<size_t>(dimension);
   const int64_t whole = t.dim() ? g.sizes[at] : 1;
-  GRADUS_CHECK(size >= 0 && size <= whole, "unfold: the maximum size for the tensor at dimension ", dimension, " is ", whole, " but size is ", size);
+  GRADUS_CHECK(size >= 0 && size <= whole, "unfold: the maximum size for the tensor at dimension ", dimension, " is ",
+               whole, " but size is ", size);
   GRADUS_CHECK(step > 0, "unfold: step is ", step, "; expected a positive number");
   g.strides.push_back(t.dim() ? g.strides[at] : 1);
   g.sizes.push_back(size);
@@ -432,9 +457,10 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
   }
   Tensor out = make_view(self, g, "Unfold");
   if (auto r = recording(self)) {
-    r.node("UnfoldBackward0", out, [root = autograd::ViewGeometry(t), v = autograd::ViewGeometry(*out.impl())](const GradIn& g, GradOut& d) {
-      d[0] = autograd::as_strided_backward(g[0], root, v);
-    });
+    r.node("UnfoldBackward0", out,
+           [root = autograd::ViewGeometry(t), v = autograd::ViewGeometry(*out.impl())](const GradIn& g, GradOut& d) {
+             d[0] = autograd::as_strided_backward(g[0], root, v);
+           });
   }
   return out;
 }
@@ -448,7 +474,8 @@ Tensor detach(const Tensor& self) {
 
 void detach_(const Tensor& self) {
   TensorImpl& t = defined(self, "detach_");
-  GRADUS_CHECK(!t.has(TensorImpl::kView), "detach_: a view was given; its base would keep a history that the view does not have: use detach()");
+  GRADUS_CHECK(!t.has(TensorImpl::kView),
+               "detach_: a view was given; its base would keep a history that the view does not have: use detach()");
   autograd::drop_history(t);
 }
 
@@ -485,26 +512,31 @@ void reshape_inplace(const Tensor& self, const char* op, const Geo& to, const ch
 }
 
 void reshape_back_inplace(const Tensor& self, const char* op, const Geo& to, const char* node) {
-  reshape_inplace(self, op, to, node, [sizes = DimVector(self.sizes())](const GradIn& g, GradOut& d) { d[0] = g[0].reshape(sizes); });
+  reshape_inplace(self, op, to, node,
+                  [sizes = DimVector(self.sizes())](const GradIn& g, GradOut& d) { d[0] = g[0].reshape(sizes); });
 }
 
 }  // namespace
 
 void transpose_(const Tensor& self, int64_t dim0, int64_t dim1) {
   const Geo g = transposed(defined(self, "transpose_"), dim0, dim1, "transpose_");
-  reshape_inplace(self, "transpose_", g, "TransposeBackward0", [dim0, dim1](const GradIn& g, GradOut& d) { d[0] = g[0].transpose(dim0, dim1); });
+  reshape_inplace(self, "transpose_", g, "TransposeBackward0",
+                  [dim0, dim1](const GradIn& g, GradOut& d) { d[0] = g[0].transpose(dim0, dim1); });
 }
 
 void t_(const Tensor& self) {
-  GRADUS_CHECK(defined(self, "t_").dim() <= 2, "t_: a tensor of ", self.dim(), " dimensions was given; expected at most 2");
+  GRADUS_CHECK(defined(self, "t_").dim() <= 2, "t_: a tensor of ", self.dim(),
+               " dimensions was given; expected at most 2");
   self.transpose_(0, self.dim() < 2 ? 0 : 1);
 }
 
 void squeeze_(const Tensor& self) {
-  reshape_back_inplace(self, "squeeze_", squeezed(defined(self, "squeeze_"), [](int64_t) { return true; }), "SqueezeBackward0");
+  reshape_back_inplace(self, "squeeze_", squeezed(defined(self, "squeeze_"), [](int64_t) { return true; }),
+                       "SqueezeBackward0");
 }
 void squeeze_(const Tensor& self, int64_t dim) {
-  reshape_back_inplace(self, "squeeze_", squeezed(defined(self, "squeeze_"), IntArrayRef(dim), "squeeze_"), "SqueezeBackward1");
+  reshape_back_inplace(self, "squeeze_", squeezed(defined(self, "squeeze_"), IntArrayRef(dim), "squeeze_"),
+                       "SqueezeBackward1");
 }
 void squeeze_(const Tensor& self, IntArrayRef dim) {
   reshape_back_inplace(self, "squeeze_", squeezed(defined(self, "squeeze_"), dim, "squeeze_"), "SqueezeBackward2");
@@ -525,8 +557,9 @@ void as_strided_(const Tensor& self, IntArrayRef size, IntArrayRef stride, std::
   after.sizes = size;
   after.strides = stride;
   after.offset = g.offset;
-  reshape_inplace(self, "as_strided_", g, "AsStridedBackward0",
-                  [before, after](const GradIn& g, GradOut& d) { d[0] = autograd::as_strided_backward(g[0], before, after); });
+  reshape_inplace(self, "as_strided_", g, "AsStridedBackward0", [before, after](const GradIn& g, GradOut& d) {
+    d[0] = autograd::as_strided_backward(g[0], before, after);
+  });
 }
 
 }  // namespace gradus::inline v0::ops

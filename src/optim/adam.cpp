@@ -10,7 +10,9 @@ namespace gradus::inline v0::optim {
 
 namespace {
 
-const char* name_of(bool decoupled) { return decoupled ? "AdamW" : "Adam"; }
+const char* name_of(bool decoupled) {
+  return decoupled ? "AdamW" : "Adam";
+}
 
 template <class Options>
 kernels::AdamStep step_of(const OptimizerOptions& options, bool decoupled, bool* amsgrad) {
@@ -26,23 +28,27 @@ struct AdamBase::Work {
   std::vector<Tensor> kept;  // gradients that were brought into order
 };
 
-AdamBase::AdamBase(const std::vector<OptimizerParamGroup>& groups, std::unique_ptr<OptimizerOptions> defaults, bool decoupled)
+AdamBase::AdamBase(const std::vector<OptimizerParamGroup>& groups, std::unique_ptr<OptimizerOptions> defaults,
+                   bool decoupled)
     : Optimizer(std::move(defaults)), decoupled_(decoupled) {
   AdamBase::check_options(*defaults_);
   for (const auto& g : groups) add_param_group(g);
 }
 AdamBase::~AdamBase() = default;
 
-std::unique_ptr<OptimizerParamState> AdamBase::make_state() const { return std::make_unique<AdamParamState>(); }
+std::unique_ptr<OptimizerParamState> AdamBase::make_state() const {
+  return std::make_unique<AdamParamState>();
+}
 
 void AdamBase::check_options(const OptimizerOptions& options) const {
   bool amsgrad;
   const char* name = name_of(decoupled_);
-  const kernels::AdamStep s = decoupled_ ? step_of<AdamWOptions>(options, true, &amsgrad) : step_of<AdamOptions>(options, false, &amsgrad);
+  const kernels::AdamStep s =
+      decoupled_ ? step_of<AdamWOptions>(options, true, &amsgrad) : step_of<AdamOptions>(options, false, &amsgrad);
   GRADUS_CHECK_AS(ValueError, s.lr >= 0, name, ": lr is ", s.lr, "; expected at least 0");
   GRADUS_CHECK_AS(ValueError, s.eps >= 0, name, ": eps is ", s.eps, "; expected at least 0");
-  GRADUS_CHECK_AS(ValueError, s.beta1 >= 0 && s.beta1 < 1 && s.beta2 >= 0 && s.beta2 < 1, name, ": betas are (", s.beta1, ", ", s.beta2,
-                  "); expected both in [0, 1)");
+  GRADUS_CHECK_AS(ValueError, s.beta1 >= 0 && s.beta1 < 1 && s.beta2 >= 0 && s.beta2 < 1, name, ": betas are (",
+                  s.beta1, ", ", s.beta2, "); expected both in [0, 1)");
   GRADUS_CHECK_AS(ValueError, s.weight_decay >= 0, name, ": weight_decay is ", s.weight_decay, "; expected at least 0");
 }
 
@@ -55,8 +61,9 @@ void AdamBase::add_work(Work& work, const Tensor& p, AdamParamState& s, bool ams
   }
   if (amsgrad && !s.max_exp_avg_sq_.defined()) s.max_exp_avg_sq_ = zeros_beside(p);
   for (const Tensor* t : {&s.exp_avg_, &s.exp_avg_sq_, &s.max_exp_avg_sq_}) {
-    GRADUS_CHECK(!t->defined() || (t->sizes() == p.sizes() && t->scalar_type() == p.scalar_type()), name, ": the state of a parameter of shape ", p.sizes(),
-                 " and type ", p.dtype(), " has shape ", t->sizes(), " and type ", t->dtype(), "; expected equal ones");
+    GRADUS_CHECK(!t->defined() || (t->sizes() == p.sizes() && t->scalar_type() == p.scalar_type()), name,
+                 ": the state of a parameter of shape ", p.sizes(), " and type ", p.dtype(), " has shape ", t->sizes(),
+                 " and type ", t->dtype(), "; expected equal ones");
   }
   // A state read from a file is contiguous; bring it into the parameter's order once.
   for (Tensor* t : {&s.exp_avg_, &s.exp_avg_sq_, &s.max_exp_avg_sq_}) {
@@ -79,7 +86,8 @@ Tensor AdamBase::step(LossClosure closure) {
   for (OptimizerParamGroup& group : param_groups_) {
     bool amsgrad;
     const OptimizerOptions& options = group.options();
-    const kernels::AdamStep s = decoupled_ ? step_of<AdamWOptions>(options, true, &amsgrad) : step_of<AdamOptions>(options, false, &amsgrad);
+    const kernels::AdamStep s =
+        decoupled_ ? step_of<AdamWOptions>(options, true, &amsgrad) : step_of<AdamOptions>(options, false, &amsgrad);
     work.tensors.clear();
     for (const Tensor& p : group.params()) {
       if (!p.grad().defined()) continue;
@@ -94,7 +102,8 @@ Tensor AdamBase::step(LossClosure closure) {
   return loss;
 }
 
-Adam::Adam(const std::vector<OptimizerParamGroup>& groups, AdamOptions defaults) : AdamBase(groups, std::make_unique<AdamOptions>(defaults), false) {}
+Adam::Adam(const std::vector<OptimizerParamGroup>& groups, AdamOptions defaults)
+    : AdamBase(groups, std::make_unique<AdamOptions>(defaults), false) {}
 Adam::Adam(std::vector<Tensor> params, AdamOptions defaults)
     : Adam(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, defaults) {}
 AdamW::AdamW(const std::vector<OptimizerParamGroup>& groups, AdamWOptions defaults)

@@ -17,9 +17,15 @@ Optimizer::~Optimizer() = default;
 
 namespace detail {
 
-void write_option(serialize::OutputArchive& a, const char* name, double v) { a.write(name, IValue(v)); }
-void write_option(serialize::OutputArchive& a, const char* name, bool v) { a.write(name, IValue(v)); }
-void write_option(serialize::OutputArchive& a, const char* name, int64_t v) { a.write(name, IValue(v)); }
+void write_option(serialize::OutputArchive& a, const char* name, double v) {
+  a.write(name, IValue(v));
+}
+void write_option(serialize::OutputArchive& a, const char* name, bool v) {
+  a.write(name, IValue(v));
+}
+void write_option(serialize::OutputArchive& a, const char* name, int64_t v) {
+  a.write(name, IValue(v));
+}
 void write_option(serialize::OutputArchive& a, const char* name, const std::tuple<double, double>& v) {
   a.write(name, IValue(std::vector<double>{std::get<0>(v), std::get<1>(v)}));
 }
@@ -35,9 +41,15 @@ IValue read_value(serialize::InputArchive& a, const char* name) {
 }
 }  // namespace
 
-void read_option(serialize::InputArchive& a, const char* name, double& v) { v = read_value(a, name).toDouble(); }
-void read_option(serialize::InputArchive& a, const char* name, bool& v) { v = read_value(a, name).toBool(); }
-void read_option(serialize::InputArchive& a, const char* name, int64_t& v) { v = read_value(a, name).toInt(); }
+void read_option(serialize::InputArchive& a, const char* name, double& v) {
+  v = read_value(a, name).toDouble();
+}
+void read_option(serialize::InputArchive& a, const char* name, bool& v) {
+  v = read_value(a, name).toBool();
+}
+void read_option(serialize::InputArchive& a, const char* name, int64_t& v) {
+  v = read_value(a, name).toInt();
+}
 void read_option(serialize::InputArchive& a, const char* name, std::tuple<double, double>& v) {
   const IValue value = read_value(a, name);
   const auto& list = value.toDoubleVector();
@@ -56,7 +68,8 @@ void wrong_options() {
 }  // namespace detail
 
 OptimizerOptions& OptimizerParamGroup::options() {
-  GRADUS_CHECK(options_, "OptimizerParamGroup: the group has no options yet; it gets them when an optimizer takes it in");
+  GRADUS_CHECK(options_,
+               "OptimizerParamGroup: the group has no options yet; it gets them when an optimizer takes it in");
   return *options_;
 }
 
@@ -77,12 +90,14 @@ void Optimizer::add_param_group(const OptimizerParamGroup& group) {
   }
   for (size_t i = 0; i < added.params().size(); ++i) {
     const Tensor& p = added.params()[i];
-    GRADUS_CHECK_AS(ValueError, p.defined(), "Optimizer: parameter ", i, " of group ", param_groups_.size(), " is undefined");
-    GRADUS_CHECK_AS(ValueError, p.is_leaf(), "Optimizer: parameter ", i, " of group ", param_groups_.size(), " is not a leaf: it was made by ",
-                    p.grad_fn()->name(), "; expected a tensor made by the user");
+    GRADUS_CHECK_AS(ValueError, p.defined(), "Optimizer: parameter ", i, " of group ", param_groups_.size(),
+                    " is undefined");
+    GRADUS_CHECK_AS(ValueError, p.is_leaf(), "Optimizer: parameter ", i, " of group ", param_groups_.size(),
+                    " is not a leaf: it was made by ", p.grad_fn()->name(), "; expected a tensor made by the user");
     auto [at, fresh] = seen.emplace(p.impl(), std::make_pair(param_groups_.size(), i));
-    GRADUS_CHECK_AS(ValueError, fresh, "Optimizer: parameter ", i, " of group ", param_groups_.size(), " is the same tensor as parameter ",
-                    at->second.second, " of group ", at->second.first, "; expected each once");
+    GRADUS_CHECK_AS(ValueError, fresh, "Optimizer: parameter ", i, " of group ", param_groups_.size(),
+                    " is the same tensor as parameter ", at->second.second, " of group ", at->second.first,
+                    "; expected each once");
   }
   param_groups_.push_back(std::move(added));
 }
@@ -154,8 +169,8 @@ void Optimizer::save(serialize::OutputArchive& archive) const {
 void Optimizer::load(serialize::InputArchive& archive) {
   IValue count;
   archive.read("groups", count);
-  GRADUS_CHECK(count.toInt() == static_cast<int64_t>(param_groups_.size()), "load: the file has ", count.toInt(), " parameter groups; the optimizer has ",
-               param_groups_.size());
+  GRADUS_CHECK(count.toInt() == static_cast<int64_t>(param_groups_.size()), "load: the file has ", count.toInt(),
+               " parameter groups; the optimizer has ", param_groups_.size());
   std::string problems;
   std::vector<std::unique_ptr<OptimizerOptions>> options;
   State states;
@@ -167,7 +182,8 @@ void Optimizer::load(serialize::InputArchive& archive) {
     group.read("parameters", parameters);
     const auto& params = param_groups_[g].params();
     if (parameters.toInt() != static_cast<int64_t>(params.size())) {
-      problems += str("\n  group ", g, ": the file has ", parameters.toInt(), " parameters; the optimizer has ", params.size());
+      problems +=
+          str("\n  group ", g, ": the file has ", parameters.toInt(), " parameters; the optimizer has ", params.size());
     }
     group.read("options", group_options);
     options.push_back(param_groups_[g].options().clone());
@@ -179,7 +195,8 @@ void Optimizer::load(serialize::InputArchive& archive) {
       state->serialize(one);
       for (const Tensor& t : state->tensors()) {
         if (t.defined() && t.sizes() != params[i].sizes()) {
-          problems += str("\n  parameter ", i, " of group ", g, ": the file's state has shape ", t.sizes(), "; the parameter has ", params[i].sizes());
+          problems += str("\n  parameter ", i, " of group ", g, ": the file's state has shape ", t.sizes(),
+                          "; the parameter has ", params[i].sizes());
           break;
         }
       }

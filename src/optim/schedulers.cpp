@@ -7,7 +7,9 @@
 
 namespace gradus::inline v0::optim {
 
-LRScheduler::LRScheduler(Optimizer& optimizer) : optimizer_(optimizer) { take_in_new_groups(); }
+LRScheduler::LRScheduler(Optimizer& optimizer) : optimizer_(optimizer) {
+  take_in_new_groups();
+}
 LRScheduler::~LRScheduler() = default;
 
 // Groups that were added to the optimizer since start from the rate they came with.
@@ -20,7 +22,8 @@ void LRScheduler::step() {
   take_in_new_groups();
   ++last_epoch_;
   auto& groups = optimizer_.param_groups();
-  for (size_t g = 0; g < groups.size(); ++g) groups[g].options().set_lr(next_lr(base_lrs_[g], groups[g].options().get_lr()));
+  for (size_t g = 0; g < groups.size(); ++g)
+    groups[g].options().set_lr(next_lr(base_lrs_[g], groups[g].options().get_lr()));
 }
 
 std::vector<double> LRScheduler::get_last_lr() const {
@@ -38,18 +41,22 @@ void LRScheduler::load(serialize::InputArchive& archive) {
   archive.read("last_epoch", epoch);
   archive.read("base_lrs", base);
   const auto& rates = base.toDoubleVector();
-  GRADUS_CHECK(rates.size() <= optimizer_.param_groups().size(), "load: the file has rates for ", rates.size(), " groups; the optimizer has ",
-               optimizer_.param_groups().size());
+  GRADUS_CHECK(rates.size() <= optimizer_.param_groups().size(), "load: the file has rates for ", rates.size(),
+               " groups; the optimizer has ", optimizer_.param_groups().size());
   last_epoch_ = epoch.toInt();
   base_lrs_ = rates;
 }
 
-StepLR::StepLR(Optimizer& optimizer, int64_t step_size, double gamma) : LRScheduler(optimizer), step_size_(step_size), gamma_(gamma) {
+StepLR::StepLR(Optimizer& optimizer, int64_t step_size, double gamma)
+    : LRScheduler(optimizer), step_size_(step_size), gamma_(gamma) {
   GRADUS_CHECK_AS(ValueError, step_size >= 1, "StepLR: step_size is ", step_size, "; expected at least 1");
 }
-double StepLR::next_lr(double, double now) const { return last_epoch_ % step_size_ == 0 ? now * gamma_ : now; }
+double StepLR::next_lr(double, double now) const {
+  return last_epoch_ % step_size_ == 0 ? now * gamma_ : now;
+}
 
-CosineAnnealingLR::CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double eta_min) : LRScheduler(optimizer), t_max_(T_max), eta_min_(eta_min) {
+CosineAnnealingLR::CosineAnnealingLR(Optimizer& optimizer, int64_t T_max, double eta_min)
+    : LRScheduler(optimizer), t_max_(T_max), eta_min_(eta_min) {
   GRADUS_CHECK_AS(ValueError, T_max >= 1, "CosineAnnealingLR: T_max is ", T_max, "; expected at least 1");
 }
 double CosineAnnealingLR::next_lr(double base, double now) const {

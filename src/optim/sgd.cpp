@@ -8,22 +8,27 @@
 
 namespace gradus::inline v0::optim {
 
-SGD::SGD(const std::vector<OptimizerParamGroup>& groups, SGDOptions defaults) : Optimizer(std::make_unique<SGDOptions>(defaults)) {
+SGD::SGD(const std::vector<OptimizerParamGroup>& groups, SGDOptions defaults)
+    : Optimizer(std::make_unique<SGDOptions>(defaults)) {
   SGD::check_options(*defaults_);
   for (const auto& g : groups) add_param_group(g);
 }
-SGD::SGD(std::vector<Tensor> params, SGDOptions defaults) : SGD(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, defaults) {}
+SGD::SGD(std::vector<Tensor> params, SGDOptions defaults)
+    : SGD(std::vector<OptimizerParamGroup>{OptimizerParamGroup(std::move(params))}, defaults) {}
 SGD::~SGD() = default;
 
-std::unique_ptr<OptimizerParamState> SGD::make_state() const { return std::make_unique<SGDParamState>(); }
+std::unique_ptr<OptimizerParamState> SGD::make_state() const {
+  return std::make_unique<SGDParamState>();
+}
 
 void SGD::check_options(const OptimizerOptions& options) const {
   const auto& o = dynamic_cast<const SGDOptions&>(options);
   GRADUS_CHECK_AS(ValueError, o.lr() >= 0, "SGD: lr is ", o.lr(), "; expected at least 0");
   GRADUS_CHECK_AS(ValueError, o.momentum() >= 0, "SGD: momentum is ", o.momentum(), "; expected at least 0");
-  GRADUS_CHECK_AS(ValueError, o.weight_decay() >= 0, "SGD: weight_decay is ", o.weight_decay(), "; expected at least 0");
-  GRADUS_CHECK_AS(ValueError, !o.nesterov() || (o.momentum() > 0 && o.dampening() == 0), "SGD: nesterov needs a momentum above 0 and dampening 0; got ",
-                  o.momentum(), " and ", o.dampening());
+  GRADUS_CHECK_AS(ValueError, o.weight_decay() >= 0, "SGD: weight_decay is ", o.weight_decay(),
+                  "; expected at least 0");
+  GRADUS_CHECK_AS(ValueError, !o.nesterov() || (o.momentum() > 0 && o.dampening() == 0),
+                  "SGD: nesterov needs a momentum above 0 and dampening 0; got ", o.momentum(), " and ", o.dampening());
 }
 
 Tensor SGD::step(LossClosure closure) {

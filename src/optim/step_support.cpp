@@ -9,9 +9,12 @@ namespace gradus::inline v0::optim {
 
 Tensor matching_grad(const char* optimizer, const Tensor& p) {
   const Tensor& g = p.grad();
-  GRADUS_CHECK_AS(NotImplementedError, g.layout() == Layout::Strided, optimizer, ": a gradient of layout ", g.layout(), " was given; expected Strided");
-  GRADUS_CHECK(g.sizes() == p.sizes(), optimizer, ": a gradient of shape ", g.sizes(), " was given for a parameter of shape ", p.sizes());
-  if (g.scalar_type() == p.scalar_type() && (g.strides() == p.strides() || (g.is_contiguous() && p.is_contiguous()))) return g;
+  GRADUS_CHECK_AS(NotImplementedError, g.layout() == Layout::Strided, optimizer, ": a gradient of layout ", g.layout(),
+                  " was given; expected Strided");
+  GRADUS_CHECK(g.sizes() == p.sizes(), optimizer, ": a gradient of shape ", g.sizes(),
+               " was given for a parameter of shape ", p.sizes());
+  if (g.scalar_type() == p.scalar_type() && (g.strides() == p.strides() || (g.is_contiguous() && p.is_contiguous())))
+    return g;
   Tensor ordered = core::empty_strided(p.sizes(), p.strides(), p.scalar_type(), p.device());
   ordered.copy_(g.detach());
   return ordered;
@@ -24,9 +27,10 @@ Tensor zeros_beside(const Tensor& p) {
 }
 
 void begin_step(const char* optimizer, const Tensor& p) {
-  GRADUS_CHECK_AS(TypeError, is_floating_point(p.scalar_type()), optimizer, ": a parameter of type ", p.dtype(), " was given; expected a floating type");
-  GRADUS_CHECK(p.is_non_overlapping_and_dense(), optimizer, ": a parameter of shape ", p.sizes(), " and strides ", p.strides(),
-               " has gaps in memory; expected a dense one");
+  GRADUS_CHECK_AS(TypeError, is_floating_point(p.scalar_type()), optimizer, ": a parameter of type ", p.dtype(),
+                  " was given; expected a floating type");
+  GRADUS_CHECK(p.is_non_overlapping_and_dense(), optimizer, ": a parameter of shape ", p.sizes(), " and strides ",
+               p.strides(), " has gaps in memory; expected a dense one");
   ops::begin_write(optimizer, p);
 }
 

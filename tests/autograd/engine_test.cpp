@@ -205,10 +205,14 @@ void on_a_small_stack(void (*f)()) {
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, 256 << 10);
   pthread_t thread;
-  ASSERT_EQ(pthread_create(&thread, &attributes, [](void* p) -> void* {
-    reinterpret_cast<void (*)()>(p)();
-    return nullptr;
-  }, reinterpret_cast<void*>(f)), 0);
+  ASSERT_EQ(pthread_create(
+                &thread, &attributes,
+                [](void* p) -> void* {
+                  reinterpret_cast<void (*)()>(p)();
+                  return nullptr;
+                },
+                reinterpret_cast<void*>(f)),
+            0);
   pthread_join(thread, nullptr);
   pthread_attr_destroy(&attributes);
 }

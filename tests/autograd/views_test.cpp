@@ -44,7 +44,7 @@ TEST(Views, WritesThroughSeveralViewsInTurn) {
   Tensor x = leaf({1, 2, 3, 4});
   Tensor y = x * 1;
   Tensor m = y.view({2, 2}), row = m[0], column = m.select(1, 1);
-  row.mul_(3);      // 3 6 / 3 4
+  row.mul_(3);       // 3 6 / 3 4
   column.add_(row);  // 3 6+3 / 3 4+6
   EXPECT_EQ(values(y), (V{3, 9, 3, 10}));
   y.sum().backward();

@@ -8,11 +8,17 @@
 #include "kernels/cpu/math-inl.h"
 
 #ifndef GRADUS_MATH_TEST_FUNCTIONS
-#define GRADUS_MATH_TEST_FUNCTIONS(X)                                                                   \
-  X(exp)                                                                                                \
-  X(exp2)                                                                                               \
-  X(expm1) X(log) X(log2) X(log10) X(log1p) X(tanh) X(sigmoid) X(erf) X(erfc) X(sin) X(cos) X(gelu_erf) \
-      X(gelu_erf_grad) X(gelu_tanh) X(gelu_tanh_grad) X(silu) X(silu_grad)
+#define GRADUS_MATH_TEST_FUNCTIONS(X) \
+  X(exp)                              \
+  X(exp2)                             \
+  X(expm1)                            \
+  X(log)                              \
+  X(log2)                             \
+  X(log10)                            \
+  X(log1p)                            \
+  X(tanh)                             \
+  X(sigmoid)                          \
+  X(erf) X(erfc) X(sin) X(cos) X(gelu_erf) X(gelu_erf_grad) X(gelu_tanh) X(gelu_tanh_grad) X(silu) X(silu_grad)
 #endif
 
 HWY_BEFORE_NAMESPACE();

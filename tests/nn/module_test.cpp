@@ -120,7 +120,8 @@ TEST(Module, SaveAndLoad) {
   EXPECT_FALSE(equal(net->first->weight, other->first->weight));
   save(net, path);
   load(other, path);
-  for (const auto& item : net->named_parameters()) EXPECT_TRUE(equal(item.value(), other->named_parameters()[item.key()])) << item.key();
+  for (const auto& item : net->named_parameters())
+    EXPECT_TRUE(equal(item.value(), other->named_parameters()[item.key()])) << item.key();
 }
 
 // A9 and pain 5: everything that does not fit is listed, nothing is changed.
@@ -204,7 +205,8 @@ TEST(Layers, EmbeddingPadding) {
   e->forward(tensor({0, 2, 2})).sum().backward();
   EXPECT_TRUE(equal(e->weight.grad(), tensor({{1.f, 1.f}, {0.f, 0.f}, {0.f, 0.f}})));
   Tensor rows = ones({2, 2});
-  auto pretrained = nn::Embedding::from_pretrained(rows, nn::EmbeddingFromPretrainedOptions().padding_idx(1).freeze(false));
+  auto pretrained =
+      nn::Embedding::from_pretrained(rows, nn::EmbeddingFromPretrainedOptions().padding_idx(1).freeze(false));
   EXPECT_TRUE(equal(pretrained->weight, ones({2, 2})));
   pretrained->forward(tensor({0, 1})).sum().backward();
   EXPECT_TRUE(equal(pretrained->weight.grad(), tensor({{1.f, 1.f}, {0.f, 0.f}})));

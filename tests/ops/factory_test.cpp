@@ -54,7 +54,8 @@ TEST(Factory, OptionsAreHonoured) {
   EXPECT_ERROR(ones({2}, TensorOptions(kLong).requires_grad(true)), "floating");
   Tensor m = zeros({1 << 20, 1 << 20}, kMeta);
   EXPECT_EQ(m.numel(), int64_t(1) << 40);
-  EXPECT_TRUE(empty({1, 2, 3, 4}, TensorOptions().memory_format(MemoryFormat::ChannelsLast)).is_contiguous(MemoryFormat::ChannelsLast));
+  EXPECT_TRUE(empty({1, 2, 3, 4}, TensorOptions().memory_format(MemoryFormat::ChannelsLast))
+                  .is_contiguous(MemoryFormat::ChannelsLast));
   EXPECT_EQ(empty_strided({2, 3}, {1, 2}).strides().vec(), (std::vector<int64_t>{1, 2}));
 }
 

@@ -13,7 +13,9 @@ Tensor longs(std::vector<int64_t> v) {
   std::copy(v.begin(), v.end(), t.data_ptr<int64_t>());
   return t;
 }
-Tensor mask(std::vector<double> v) { return vec(std::move(v)).to(kBool); }
+Tensor mask(std::vector<double> v) {
+  return vec(std::move(v)).to(kBool);
+}
 
 TEST(Index, EveryKindTogether) {
   Tensor x = arange(24, kDouble).view({2, 3, 4});
@@ -113,8 +115,10 @@ TEST(AlongADimension, GatherAndScatter) {
   EXPECT_EQ(values(z.scatter(1, at, vec({1, 2, 3, 4}).view({2, 2}))), (V{0, 0, 2, 3, 4, 0}));
   EXPECT_EQ(values(z.scatter_add(1, at, vec({1, 2, 3, 4}).view({2, 2}))), (V{0, 0, 3, 3, 4, 0}));
   EXPECT_EQ(values(z.scatter(1, at, 9)), (V{0, 0, 9, 9, 9, 0}));
-  EXPECT_EQ(values(ones({2, 3}, kDouble).scatter(1, at, vec({1, 2, 3, 4}).view({2, 2}), "multiply")), (V{1, 1, 2, 3, 4, 1}));
-  EXPECT_ERROR(m.gather(1, longs({0, 3}).view({1, 2})), "gather: index 3 at position 1 is out of bounds for dimension 1 with size 3");
+  EXPECT_EQ(values(ones({2, 3}, kDouble).scatter(1, at, vec({1, 2, 3, 4}).view({2, 2}), "multiply")),
+            (V{1, 1, 2, 3, 4, 1}));
+  EXPECT_ERROR(m.gather(1, longs({0, 3}).view({1, 2})),
+               "gather: index 3 at position 1 is out of bounds for dimension 1 with size 3");
   EXPECT_ERROR(z.scatter(0, longs({0, 1}), 1), "same number of dimensions");
   EXPECT_ERROR(z.scatter(0, at, 1, "mean"), "add");
 }

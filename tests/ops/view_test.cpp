@@ -7,8 +7,12 @@ using namespace support;
 namespace {
 
 using Shape = std::vector<int64_t>;
-Shape shape(const Tensor& t) { return t.sizes().vec(); }
-Shape strides(const Tensor& t) { return t.strides().vec(); }
+Shape shape(const Tensor& t) {
+  return t.sizes().vec();
+}
+Shape strides(const Tensor& t) {
+  return t.strides().vec();
+}
 
 TEST(View, StridesOfShapesThatFit) {
   Tensor x = arange(24, kFloat).view({2, 3, 4});

@@ -1,4 +1,5 @@
-// Optimizers and schedules beyond their numbers (reference_test.cpp): groups, files, refusals. Names are cases' numbers.
+// Optimizers and schedules beyond their numbers (reference_test.cpp): groups, files, refusals. Names are cases'
+// numbers.
 #include <gtest/gtest.h>
 
 #include <gradus/gradus.h>
@@ -15,7 +16,9 @@ Tensor parameter(std::vector<double> values) {
   std::copy(values.begin(), values.end(), t.data_ptr<double>());
   return t.requires_grad_();
 }
-double value(const Tensor& t, int64_t i = 0) { return t.data_ptr<double>()[i]; }
+double value(const Tensor& t, int64_t i = 0) {
+  return t.data_ptr<double>()[i];
+}
 
 TEST(Optimizer, A1GroupInheritsWhatItLeavesUnset) {
   Tensor p = parameter({1});

@@ -12,7 +12,9 @@ inline gradus::Tensor vec(std::vector<double> v) {
   std::copy(v.begin(), v.end(), t.data_ptr<double>());
   return t;
 }
-inline gradus::Tensor leaf(std::vector<double> v) { return vec(std::move(v)).requires_grad_(); }
+inline gradus::Tensor leaf(std::vector<double> v) {
+  return vec(std::move(v)).requires_grad_();
+}
 inline std::vector<double> values(const gradus::Tensor& t) {
   if (!t.defined()) return {};
   gradus::Tensor c = t.detach().to(gradus::kDouble).contiguous();
@@ -30,11 +32,13 @@ std::string error_of(F f) {
   }
   return "nothing was thrown";
 }
-inline bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-#define EXPECT_ERROR(statement, part)                            \
-  do {                                                           \
-    const std::string text = error_of([&] { statement; });       \
-    EXPECT_TRUE(has(text, part)) << "the text is: " << text;     \
+inline bool has(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+#define EXPECT_ERROR(statement, part)                        \
+  do {                                                       \
+    const std::string text = error_of([&] { statement; });   \
+    EXPECT_TRUE(has(text, part)) << "the text is: " << text; \
   } while (false)
 
 }  // namespace support

@@ -8,9 +8,9 @@ namespace gradus {
 inline namespace v0 {
 namespace autograd {
 
-/// Accumulates the gradients of `tensors` into the leaves' grads. `grad_tensors` may be empty where all have one element.
-/// `retain_graph` defaults to `create_graph`. With `inputs`, only they receive gradients.
-/// See https://pytorch.org/docs/stable/generated/torch.autograd.backward.html
+/// Accumulates the gradients of `tensors` into the leaves' grads. `grad_tensors` may be empty where all have one
+/// element. `retain_graph` defaults to `create_graph`. With `inputs`, only they receive gradients. See
+/// https://pytorch.org/docs/stable/generated/torch.autograd.backward.html
 GRADUS_API void backward(const variable_list& tensors, const variable_list& grad_tensors = {},
                          std::optional<bool> retain_graph = std::nullopt, bool create_graph = false,
                          const variable_list& inputs = {});
@@ -18,9 +18,9 @@ GRADUS_API void backward(const variable_list& tensors, const variable_list& grad
 /// The gradients of `outputs` with respect to `inputs`; nothing is accumulated. An input that does not take part throws
 /// unless `allow_unused`, then its gradient is undefined.
 /// See https://pytorch.org/docs/stable/generated/torch.autograd.grad.html
-GRADUS_API variable_list grad(const variable_list& outputs, const variable_list& inputs, const variable_list& grad_outputs = {},
-                              std::optional<bool> retain_graph = std::nullopt, bool create_graph = false,
-                              bool allow_unused = false);
+GRADUS_API variable_list grad(const variable_list& outputs, const variable_list& inputs,
+                              const variable_list& grad_outputs = {}, std::optional<bool> retain_graph = std::nullopt,
+                              bool create_graph = false, bool allow_unused = false);
 
 }  // namespace autograd
 }  // namespace v0

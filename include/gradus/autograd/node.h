@@ -44,8 +44,8 @@ class GradOut {
   GradOut(Node& node, Tensor* grads) : node_(node), grads_(grads) {}
   /// Whether input `i` wants a gradient.
   bool needs(size_t i) const;
-  /// The gradient of input `i`; may be of a shape that input was broadcast to, and of another floating dtype: the engine
-  /// sums and casts it.
+  /// The gradient of input `i`; may be of a shape that input was broadcast to, and of another floating dtype: the
+  /// engine sums and casts it.
   Tensor& operator[](size_t i) { return grads_[i]; }
   /// A saved tensor's value. Throws Error where it was written in place since.
   Tensor unpack(const SavedTensor& saved) const;
@@ -69,7 +69,7 @@ class GRADUS_API Node {
  public:
   /// libtorch's name for it: "AddBackward0", "torch::autograd::AccumulateGrad".
   std::string name() const { return name_; }
-  size_t num_inputs() const { return num_outputs_; }   // in backward, the forward's outputs are the inputs
+  size_t num_inputs() const { return num_outputs_; }  // in backward, the forward's outputs are the inputs
   size_t num_outputs() const { return num_edges_; }
   const Edge& next_edge(size_t i) const { return edges_[i]; }
   /// The node behind input `i` of the operator; nullptr where that needs no gradient.
@@ -113,7 +113,9 @@ class GRADUS_API Node {
   Node* next_dead_ = nullptr;
 };
 
-inline bool GradOut::needs(size_t i) const { return node_.edges_[i].node != nullptr; }
+inline bool GradOut::needs(size_t i) const {
+  return node_.edges_[i].node != nullptr;
+}
 
 }  // namespace autograd
 }  // namespace v0

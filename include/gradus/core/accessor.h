@@ -11,7 +11,8 @@ inline namespace v0 {
 template <class T, size_t N>
 class TensorAccessor {
  public:
-  TensorAccessor(T* data, const int64_t* sizes, const int64_t* strides) : data_(data), sizes_(sizes), strides_(strides) {}
+  TensorAccessor(T* data, const int64_t* sizes, const int64_t* strides)
+      : data_(data), sizes_(sizes), strides_(strides) {}
   IntArrayRef sizes() const { return IntArrayRef(sizes_, N); }
   IntArrayRef strides() const { return IntArrayRef(strides_, N); }
   int64_t size(int64_t i) const { return sizes_[i]; }
@@ -30,7 +31,8 @@ class TensorAccessor {
 template <class T>
 class TensorAccessor<T, 1> {
  public:
-  TensorAccessor(T* data, const int64_t* sizes, const int64_t* strides) : data_(data), sizes_(sizes), strides_(strides) {}
+  TensorAccessor(T* data, const int64_t* sizes, const int64_t* strides)
+      : data_(data), sizes_(sizes), strides_(strides) {}
   IntArrayRef sizes() const { return IntArrayRef(sizes_, 1); }
   IntArrayRef strides() const { return IntArrayRef(strides_, 1); }
   int64_t size(int64_t i) const { return sizes_[i]; }

@@ -20,13 +20,14 @@ class GRADUS_API Allocator {
 
 /// The allocator of a kind of device. Throws NotImplementedError where none is registered.
 GRADUS_API Allocator& get_allocator(DeviceType type);
-/// Registers `allocator` (not owned; must outlive every tensor) for a kind of device: a user backend's or the CUDA library's.
+/// Registers `allocator` (not owned; must outlive every tensor) for a kind of device: a user backend's or the CUDA
+/// library's.
 GRADUS_API void set_allocator(DeviceType type, Allocator* allocator);
 
 /// Bytes in use by tensors and graph nodes on the CPU, in whole blocks.
 GRADUS_API size_t memory_allocated();
-/// The highest memory_allocated() since the start or the last reset; seen whenever the library asks the system for memory
-/// and at every allocation above 2 KB, so it can miss a peak of small blocks by what a thread has cached.
+/// The highest memory_allocated() since the start or the last reset; seen whenever the library asks the system for
+/// memory and at every allocation above 2 KB, so it can miss a peak of small blocks by what a thread has cached.
 GRADUS_API size_t max_memory_allocated();
 /// Starts max_memory_allocated() anew.
 GRADUS_API void reset_peak_memory_stats();

@@ -47,19 +47,37 @@ class ArrayRef {
             class = decltype(static_cast<size_t>(std::declval<const C&>().size()))>
   constexpr ArrayRef(const C& c) : data_(c.data()), size_(c.size()) {}  // NOLINT
 
-  constexpr const T* data() const { return data_; }
-  constexpr size_t size() const { return size_; }
-  constexpr bool empty() const { return size_ == 0; }
-  constexpr const T* begin() const { return data_; }
-  constexpr const T* end() const { return data_ + size_; }
-  reverse_iterator rbegin() const { return reverse_iterator(end()); }
-  reverse_iterator rend() const { return reverse_iterator(begin()); }
-  constexpr const T& operator[](size_t i) const { return data_[i]; }
+  constexpr const T* data() const {
+    return data_;
+  }
+  constexpr size_t size() const {
+    return size_;
+  }
+  constexpr bool empty() const {
+    return size_ == 0;
+  }
+  constexpr const T* begin() const {
+    return data_;
+  }
+  constexpr const T* end() const {
+    return data_ + size_;
+  }
+  reverse_iterator rbegin() const {
+    return reverse_iterator(end());
+  }
+  reverse_iterator rend() const {
+    return reverse_iterator(begin());
+  }
+  constexpr const T& operator[](size_t i) const {
+    return data_[i];
+  }
   const T& at(size_t i) const {
     GRADUS_CHECK_AS(IndexError, i < size_, "ArrayRef: index ", i, " is out of range for a length of ", size_);
     return data_[i];
   }
-  const T& front() const { return at(0); }
+  const T& front() const {
+    return at(0);
+  }
   const T& back() const {
     GRADUS_CHECK_AS(IndexError, size_ > 0, "ArrayRef: back() of an empty range");
     return data_[size_ - 1];
@@ -70,8 +88,12 @@ class ArrayRef {
                     ") is out of range for a length of ", size_);
     return ArrayRef(data_ + start, count);
   }
-  ArrayRef slice(size_t start) const { return slice(start, size_ - (start < size_ ? start : size_)); }
-  std::vector<T> vec() const { return std::vector<T>(begin(), end()); }
+  ArrayRef slice(size_t start) const {
+    return slice(start, size_ - (start < size_ ? start : size_));
+  }
+  std::vector<T> vec() const {
+    return std::vector<T>(begin(), end());
+  }
   bool equals(ArrayRef other) const {
     if (size_ != other.size_) return false;
     for (size_t i = 0; i < size_; ++i)
@@ -115,10 +137,10 @@ using IntArrayRef = ArrayRef<int64_t>;
 class OptionalIntArrayRef {
  public:
   OptionalIntArrayRef() = default;
-  OptionalIntArrayRef(std::nullopt_t) {}                                        // NOLINT
-  OptionalIntArrayRef(IntArrayRef v) : value_(v), has_(true) {}                 // NOLINT
-  OptionalIntArrayRef(const int64_t& one) : value_(one), has_(true) {}          // NOLINT
-  OptionalIntArrayRef(const std::vector<int64_t>& v) : value_(v), has_(true) {}  // NOLINT
+  OptionalIntArrayRef(std::nullopt_t) {}                                                   // NOLINT
+  OptionalIntArrayRef(IntArrayRef v) : value_(v), has_(true) {}                            // NOLINT
+  OptionalIntArrayRef(const int64_t& one) : value_(one), has_(true) {}                     // NOLINT
+  OptionalIntArrayRef(const std::vector<int64_t>& v) : value_(v), has_(true) {}            // NOLINT
   OptionalIntArrayRef(const std::initializer_list<int64_t>& v) : value_(v), has_(true) {}  // NOLINT
   OptionalIntArrayRef(const std::optional<IntArrayRef>& v) : has_(v.has_value()) {         // NOLINT
     if (v) value_ = *v;

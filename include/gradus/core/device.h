@@ -23,8 +23,8 @@ class Device {
   constexpr Device() = default;
   constexpr Device(DeviceType type, DeviceIndex index = -1) : type_(type), index_(index) {}  // NOLINT
   /// Reads "cpu", "cuda", "cuda:1", "meta". Throws Error that says what is wrong with the text.
-  GRADUS_API Device(const std::string& text);                       // NOLINT
-  Device(const char* text) : Device(std::string(text)) {}           // NOLINT
+  GRADUS_API Device(const std::string& text);              // NOLINT
+  Device(const char* text) : Device(std::string(text)) {}  // NOLINT
   constexpr DeviceType type() const { return type_; }
   constexpr DeviceIndex index() const { return index_; }
   constexpr bool has_index() const { return index_ != -1; }
@@ -51,13 +51,19 @@ constexpr Layout kSparseCsr = Layout::SparseCsr;
 /// The order of a dense tensor's dimensions in memory, with libtorch's numbers.
 enum class MemoryFormat : int8_t { Contiguous = 0, Preserve = 1, ChannelsLast = 2, ChannelsLast3d = 3 };
 
-inline void append_text(std::string& s, const Device& d) { s.append(d.str()); }
+inline void append_text(std::string& s, const Device& d) {
+  s.append(d.str());
+}
 namespace detail {
 GRADUS_API const char* name(Layout layout);
 GRADUS_API const char* name(MemoryFormat format);
 }  // namespace detail
-inline void append_text(std::string& s, Layout v) { s.append(detail::name(v)); }
-inline void append_text(std::string& s, MemoryFormat v) { s.append(detail::name(v)); }
+inline void append_text(std::string& s, Layout v) {
+  s.append(detail::name(v));
+}
+inline void append_text(std::string& s, MemoryFormat v) {
+  s.append(detail::name(v));
+}
 
 }  // namespace v0
 }  // namespace gradus

@@ -70,22 +70,44 @@ GRADUS_API void warn(const std::string& message);
 
 namespace detail {
 // Messages are built without iostreams: this header is in every user's program.
-inline void append_text(std::string& s, std::string_view v) { s.append(v); }
-inline void append_text(std::string& s, const char* v) { s.append(v); }
-inline void append_text(std::string& s, const std::string& v) { s.append(v); }
-inline void append_text(std::string& s, char v) { s.push_back(v); }
-inline void append_text(std::string& s, bool v) { s.append(v ? "true" : "false"); }
+inline void append_text(std::string& s, std::string_view v) {
+  s.append(v);
+}
+inline void append_text(std::string& s, const char* v) {
+  s.append(v);
+}
+inline void append_text(std::string& s, const std::string& v) {
+  s.append(v);
+}
+inline void append_text(std::string& s, char v) {
+  s.push_back(v);
+}
+inline void append_text(std::string& s, bool v) {
+  s.append(v ? "true" : "false");
+}
 GRADUS_API void append_text(std::string& s, long v);
 GRADUS_API void append_text(std::string& s, long long v);
 GRADUS_API void append_text(std::string& s, unsigned long v);
 GRADUS_API void append_text(std::string& s, unsigned long long v);
 GRADUS_API void append_text(std::string& s, double v);
-inline void append_text(std::string& s, int v) { append_text(s, static_cast<long>(v)); }
-inline void append_text(std::string& s, unsigned v) { append_text(s, static_cast<unsigned long>(v)); }
-inline void append_text(std::string& s, short v) { append_text(s, static_cast<long>(v)); }
-inline void append_text(std::string& s, unsigned char v) { append_text(s, static_cast<unsigned long>(v)); }
-inline void append_text(std::string& s, signed char v) { append_text(s, static_cast<long>(v)); }
-inline void append_text(std::string& s, float v) { append_text(s, static_cast<double>(v)); }
+inline void append_text(std::string& s, int v) {
+  append_text(s, static_cast<long>(v));
+}
+inline void append_text(std::string& s, unsigned v) {
+  append_text(s, static_cast<unsigned long>(v));
+}
+inline void append_text(std::string& s, short v) {
+  append_text(s, static_cast<long>(v));
+}
+inline void append_text(std::string& s, unsigned char v) {
+  append_text(s, static_cast<unsigned long>(v));
+}
+inline void append_text(std::string& s, signed char v) {
+  append_text(s, static_cast<long>(v));
+}
+inline void append_text(std::string& s, float v) {
+  append_text(s, static_cast<double>(v));
+}
 }  // namespace detail
 
 /// The arguments' texts, one after the other: str("dim ", 5, " of ", x.sizes()).
@@ -105,11 +127,11 @@ template <class E, class... Args>
 }
 }  // namespace detail
 
-#define GRADUS_CHECK_AS(ErrorType, condition, ...)                     \
-  do {                                                                 \
-    if (GRADUS_UNLIKELY(!(condition))) {                               \
-      ::gradus::detail::fail<::gradus::ErrorType>(__VA_ARGS__);        \
-    }                                                                  \
+#define GRADUS_CHECK_AS(ErrorType, condition, ...)              \
+  do {                                                          \
+    if (GRADUS_UNLIKELY(!(condition))) {                        \
+      ::gradus::detail::fail<::gradus::ErrorType>(__VA_ARGS__); \
+    }                                                           \
   } while (false)
 #define GRADUS_CHECK(condition, ...) GRADUS_CHECK_AS(Error, condition, __VA_ARGS__)
 

@@ -27,16 +27,16 @@ struct Slice {
 /// One index of a list: a number, a bool, a Slice, None, "..." or a tensor (integers or a mask).
 class TensorIndex {
  public:
-  TensorIndex(std::nullopt_t) : type_(TensorIndexType::None) {}          // NOLINT
-  TensorIndex(EllipsisIndexType) : type_(TensorIndexType::Ellipsis) {}   // NOLINT
-  TensorIndex(const char* s) : type_(TensorIndexType::Ellipsis) {        // NOLINT
+  TensorIndex(std::nullopt_t) : type_(TensorIndexType::None) {}         // NOLINT
+  TensorIndex(EllipsisIndexType) : type_(TensorIndexType::Ellipsis) {}  // NOLINT
+  TensorIndex(const char* s) : type_(TensorIndexType::Ellipsis) {       // NOLINT
     GRADUS_CHECK_AS(ValueError, std::string_view(s) == "...", "TensorIndex: \"", s, "\" was given; expected \"...\"");
   }
   template <class T, std::enable_if_t<std::is_integral<T>::value && !std::is_same<T, bool>::value, int> = 0>
   TensorIndex(T i) : type_(TensorIndexType::Integer), integer_(static_cast<int64_t>(i)) {}  // NOLINT
   template <class T, std::enable_if_t<std::is_same<T, bool>::value, bool> = true>
-  TensorIndex(T b) : type_(TensorIndexType::Boolean), integer_(b) {}     // NOLINT
-  TensorIndex(Slice s) : type_(TensorIndexType::Slice), slice_(s) {}     // NOLINT
+  TensorIndex(T b) : type_(TensorIndexType::Boolean), integer_(b) {}                // NOLINT
+  TensorIndex(Slice s) : type_(TensorIndexType::Slice), slice_(s) {}                // NOLINT
   TensorIndex(Tensor t) : type_(TensorIndexType::Tensor), tensor_(std::move(t)) {}  // NOLINT
   TensorIndexType type() const { return type_; }
   bool is_none() const { return type_ == TensorIndexType::None; }

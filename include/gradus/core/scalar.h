@@ -13,23 +13,26 @@ class Scalar {
   template <class T, std::enable_if_t<std::is_integral<T>::value && !std::is_same<T, bool>::value, int> = 0>
   constexpr Scalar(T v) : i_(static_cast<int64_t>(v)), tag_(Tag::kInt) {}  // NOLINT
   template <class T, std::enable_if_t<std::is_same<T, bool>::value, bool> = true>
-  constexpr Scalar(T v) : i_(v), tag_(Tag::kBool) {}  // NOLINT
-  constexpr Scalar(double v) : d_(v), tag_(Tag::kDouble) {}  // NOLINT
-  constexpr Scalar(float v) : d_(v), tag_(Tag::kDouble) {}   // NOLINT
-  Scalar(Half v) : d_(static_cast<float>(v)), tag_(Tag::kDouble) {}      // NOLINT
-  Scalar(BFloat16 v) : d_(static_cast<float>(v)), tag_(Tag::kDouble) {}  // NOLINT
+  constexpr Scalar(T v) : i_(v), tag_(Tag::kBool) {}                                 // NOLINT
+  constexpr Scalar(double v) : d_(v), tag_(Tag::kDouble) {}                          // NOLINT
+  constexpr Scalar(float v) : d_(v), tag_(Tag::kDouble) {}                           // NOLINT
+  Scalar(Half v) : d_(static_cast<float>(v)), tag_(Tag::kDouble) {}                  // NOLINT
+  Scalar(BFloat16 v) : d_(static_cast<float>(v)), tag_(Tag::kDouble) {}              // NOLINT
   constexpr Scalar(complex<double> v) : d_(v.re), im_(v.im), tag_(Tag::kComplex) {}  // NOLINT
   constexpr Scalar(complex<float> v) : d_(v.re), im_(v.im), tag_(Tag::kComplex) {}   // NOLINT
 
-  constexpr bool isIntegral(bool include_bool) const { return tag_ == Tag::kInt || (include_bool && tag_ == Tag::kBool); }
+  constexpr bool isIntegral(bool include_bool) const {
+    return tag_ == Tag::kInt || (include_bool && tag_ == Tag::kBool);
+  }
   constexpr bool isFloatingPoint() const { return tag_ == Tag::kDouble; }
   constexpr bool isComplex() const { return tag_ == Tag::kComplex; }
   constexpr bool isBoolean() const { return tag_ == Tag::kBool; }
   /// Long, Double, Bool or ComplexDouble.
   constexpr ScalarType type() const {
-    return tag_ == Tag::kInt ? ScalarType::Long
+    return tag_ == Tag::kInt      ? ScalarType::Long
            : tag_ == Tag::kDouble ? ScalarType::Double
-           : tag_ == Tag::kBool ? ScalarType::Bool : ScalarType::ComplexDouble;
+           : tag_ == Tag::kBool   ? ScalarType::Bool
+                                  : ScalarType::ComplexDouble;
   }
   /// The value as T. Throws ValueError where it does not fit (overflow, imaginary part, NaN to an integer).
   template <class T>
@@ -47,14 +50,16 @@ class Scalar {
   /// Equality of numbers, whatever their kind.
   template <class T>
   bool equal(T v) const {
-    return tag_ == Tag::kComplex ? im_ == 0 && d_ == static_cast<double>(v)
-           : tag_ == Tag::kDouble ? d_ == static_cast<double>(v) : i_ == static_cast<int64_t>(v) && static_cast<T>(i_) == v;
+    return tag_ == Tag::kComplex  ? im_ == 0 && d_ == static_cast<double>(v)
+           : tag_ == Tag::kDouble ? d_ == static_cast<double>(v)
+                                  : i_ == static_cast<int64_t>(v) && static_cast<T>(i_) == v;
   }
   // Unchecked, for the library's kernels: conversions as C++ casts them, NaN and overflow made defined.
   constexpr double as_double() const { return tag_ == Tag::kInt || tag_ == Tag::kBool ? static_cast<double>(i_) : d_; }
   constexpr int64_t as_int() const {
-    return tag_ == Tag::kInt || tag_ == Tag::kBool ? i_
-           : d_ >= 9223372036854775808.0 || d_ < -9223372036854775808.0 || d_ != d_ ? INT64_MIN : static_cast<int64_t>(d_);
+    return tag_ == Tag::kInt || tag_ == Tag::kBool                                  ? i_
+           : d_ >= 9223372036854775808.0 || d_ < -9223372036854775808.0 || d_ != d_ ? INT64_MIN
+                                                                                    : static_cast<int64_t>(d_);
   }
   constexpr complex<double> as_complex() const { return {as_double(), tag_ == Tag::kComplex ? im_ : 0.0}; }
 

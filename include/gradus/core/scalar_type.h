@@ -57,7 +57,8 @@ inline float half_to_float(uint16_t h) {
 }
 inline uint16_t float_to_half(float f) {
   const uint32_t x = float_to_bits(f), sign = (x >> 16) & 0x8000u, a = x & 0x7fffffffu;
-  if (a >= 0x7f800000u) return static_cast<uint16_t>(sign | 0x7c00u | (a > 0x7f800000u ? 0x200u | ((a >> 13) & 0x3ffu) : 0u));
+  if (a >= 0x7f800000u)
+    return static_cast<uint16_t>(sign | 0x7c00u | (a > 0x7f800000u ? 0x200u | ((a >> 13) & 0x3ffu) : 0u));
   if (a >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);
   if (a < 0x38800000u) {
     // Adding 0.5 puts the half's last bit at the float's last bit, so the hardware rounds.
@@ -103,15 +104,40 @@ struct Float8_e5m2 {
   Float8_e5m2(float f) : x(detail::float_to_float8(f, 5)) {}  // NOLINT
   operator float() const { return detail::float8_to_float(x, 5); }
 };
-struct quint8 { uint8_t val = 0; };
-struct qint8 { int8_t val = 0; };
-struct qint32 { int32_t val = 0; };
+struct quint8 {
+  uint8_t val = 0;
+};
+struct qint8 {
+  int8_t val = 0;
+};
+struct qint32 {
+  int32_t val = 0;
+};
 
 /// The element types, with libtorch's numbers.
 enum class ScalarType : int8_t {
-  Byte = 0, Char = 1, Short = 2, Int = 3, Long = 4, Half = 5, Float = 6, Double = 7,
-  ComplexHalf = 8, ComplexFloat = 9, ComplexDouble = 10, Bool = 11, QInt8 = 12, QUInt8 = 13, QInt32 = 14,
-  BFloat16 = 15, Float8_e5m2 = 23, Float8_e4m3fn = 24, UInt16 = 27, UInt32 = 28, UInt64 = 29, Undefined = 46
+  Byte = 0,
+  Char = 1,
+  Short = 2,
+  Int = 3,
+  Long = 4,
+  Half = 5,
+  Float = 6,
+  Double = 7,
+  ComplexHalf = 8,
+  ComplexFloat = 9,
+  ComplexDouble = 10,
+  Bool = 11,
+  QInt8 = 12,
+  QUInt8 = 13,
+  QInt32 = 14,
+  BFloat16 = 15,
+  Float8_e5m2 = 23,
+  Float8_e4m3fn = 24,
+  UInt16 = 27,
+  UInt32 = 28,
+  UInt64 = 29,
+  Undefined = 46
 };
 
 constexpr ScalarType kByte = ScalarType::Byte, kUInt8 = ScalarType::Byte;
@@ -134,17 +160,39 @@ constexpr ScalarType kFloat8_e5m2 = ScalarType::Float8_e5m2, kFloat8_e4m3fn = Sc
 /// Bytes of one element; 0 for Undefined.
 constexpr size_t element_size(ScalarType t) {
   switch (t) {
-    case ScalarType::Byte: case ScalarType::Char: case ScalarType::Bool: case ScalarType::QInt8:
-    case ScalarType::QUInt8: case ScalarType::Float8_e5m2: case ScalarType::Float8_e4m3fn: return 1;
-    case ScalarType::Short: case ScalarType::Half: case ScalarType::BFloat16: case ScalarType::UInt16: return 2;
-    case ScalarType::Int: case ScalarType::Float: case ScalarType::ComplexHalf: case ScalarType::QInt32:
-    case ScalarType::UInt32: return 4;
-    case ScalarType::Long: case ScalarType::Double: case ScalarType::ComplexFloat: case ScalarType::UInt64: return 8;
-    case ScalarType::ComplexDouble: return 16;
-    default: return 0;
+    case ScalarType::Byte:
+    case ScalarType::Char:
+    case ScalarType::Bool:
+    case ScalarType::QInt8:
+    case ScalarType::QUInt8:
+    case ScalarType::Float8_e5m2:
+    case ScalarType::Float8_e4m3fn:
+      return 1;
+    case ScalarType::Short:
+    case ScalarType::Half:
+    case ScalarType::BFloat16:
+    case ScalarType::UInt16:
+      return 2;
+    case ScalarType::Int:
+    case ScalarType::Float:
+    case ScalarType::ComplexHalf:
+    case ScalarType::QInt32:
+    case ScalarType::UInt32:
+      return 4;
+    case ScalarType::Long:
+    case ScalarType::Double:
+    case ScalarType::ComplexFloat:
+    case ScalarType::UInt64:
+      return 8;
+    case ScalarType::ComplexDouble:
+      return 16;
+    default:
+      return 0;
   }
 }
-inline size_t elementSize(ScalarType t) { return element_size(t); }
+inline size_t elementSize(ScalarType t) {
+  return element_size(t);
+}
 /// float, double and the 16- and 8-bit floats.
 constexpr bool is_floating_point(ScalarType t) {
   return t == ScalarType::Float || t == ScalarType::Double || t == ScalarType::Half || t == ScalarType::BFloat16 ||
@@ -161,23 +209,36 @@ constexpr bool is_integral(ScalarType t, bool include_bool) {
          t == ScalarType::Long || t == ScalarType::UInt16 || t == ScalarType::UInt32 || t == ScalarType::UInt64 ||
          (include_bool && t == ScalarType::Bool);
 }
-inline bool isFloatingType(ScalarType t) { return is_floating_point(t); }
-inline bool isComplexType(ScalarType t) { return is_complex(t); }
-inline bool isIntegralType(ScalarType t, bool include_bool) { return is_integral(t, include_bool); }
+inline bool isFloatingType(ScalarType t) {
+  return is_floating_point(t);
+}
+inline bool isComplexType(ScalarType t) {
+  return is_complex(t);
+}
+inline bool isIntegralType(ScalarType t, bool include_bool) {
+  return is_integral(t, include_bool);
+}
 /// Types a gradient can have.
-constexpr bool is_differentiable(ScalarType t) { return is_floating_point(t) || is_complex(t); }
+constexpr bool is_differentiable(ScalarType t) {
+  return is_floating_point(t) || is_complex(t);
+}
 /// The real type of a complex one (float for ComplexFloat); other types are returned as they are.
 constexpr ScalarType to_real(ScalarType t) {
-  return t == ScalarType::ComplexFloat ? ScalarType::Float
+  return t == ScalarType::ComplexFloat    ? ScalarType::Float
          : t == ScalarType::ComplexDouble ? ScalarType::Double
-         : t == ScalarType::ComplexHalf ? ScalarType::Half : t;
+         : t == ScalarType::ComplexHalf   ? ScalarType::Half
+                                          : t;
 }
 /// "Float", "Long", ...: as libtorch prints a ScalarType.
 GRADUS_API const char* to_string(ScalarType t);
-inline const char* toString(ScalarType t) { return to_string(t); }
+inline const char* toString(ScalarType t) {
+  return to_string(t);
+}
 /// The type that holds both, by PyTorch's promotion table.
 GRADUS_API ScalarType promote_types(ScalarType a, ScalarType b);
-inline ScalarType promoteTypes(ScalarType a, ScalarType b) { return promote_types(a, b); }
+inline ScalarType promoteTypes(ScalarType a, ScalarType b) {
+  return promote_types(a, b);
+}
 /// Whether a result of type `from` may be written into a tensor of type `to` (not float into int, and so on).
 GRADUS_API bool can_cast(ScalarType from, ScalarType to);
 /// The dtype of new floating tensors: float until set. Only floating types are accepted.
@@ -188,7 +249,7 @@ GRADUS_API void set_default_dtype(ScalarType t);
 class TypeMeta {
  public:
   constexpr TypeMeta() = default;
-  constexpr TypeMeta(ScalarType t) : type_(t) {}  // NOLINT
+  constexpr TypeMeta(ScalarType t) : type_(t) {}           // NOLINT
   constexpr operator ScalarType() const { return type_; }  // NOLINT
   constexpr ScalarType toScalarType() const { return type_; }
   constexpr size_t itemsize() const { return element_size(type_); }
@@ -198,12 +259,24 @@ class TypeMeta {
  private:
   ScalarType type_ = ScalarType::Undefined;
 };
-inline bool operator==(TypeMeta a, TypeMeta b) { return a.toScalarType() == b.toScalarType(); }
-inline bool operator!=(TypeMeta a, TypeMeta b) { return !(a == b); }
-inline bool operator==(TypeMeta a, ScalarType b) { return a.toScalarType() == b; }
-inline bool operator!=(TypeMeta a, ScalarType b) { return a.toScalarType() != b; }
-inline bool operator==(ScalarType a, TypeMeta b) { return a == b.toScalarType(); }
-inline bool operator!=(ScalarType a, TypeMeta b) { return a != b.toScalarType(); }
+inline bool operator==(TypeMeta a, TypeMeta b) {
+  return a.toScalarType() == b.toScalarType();
+}
+inline bool operator!=(TypeMeta a, TypeMeta b) {
+  return !(a == b);
+}
+inline bool operator==(TypeMeta a, ScalarType b) {
+  return a.toScalarType() == b;
+}
+inline bool operator!=(TypeMeta a, ScalarType b) {
+  return a.toScalarType() != b;
+}
+inline bool operator==(ScalarType a, TypeMeta b) {
+  return a == b.toScalarType();
+}
+inline bool operator!=(ScalarType a, TypeMeta b) {
+  return a != b.toScalarType();
+}
 
 /// The ScalarType of a C++ type: CppTypeToScalarType<float>::value. Does not compile for types no tensor holds.
 template <class T>
@@ -235,8 +308,12 @@ GRADUS_MAP_TYPE(qint8, QInt8);
 GRADUS_MAP_TYPE(qint32, QInt32);
 #undef GRADUS_MAP_TYPE
 
-inline void append_text(std::string& s, ScalarType t) { s.append(to_string(t)); }
-inline void append_text(std::string& s, TypeMeta t) { s.append(to_string(t.toScalarType())); }
+inline void append_text(std::string& s, ScalarType t) {
+  s.append(to_string(t));
+}
+inline void append_text(std::string& s, TypeMeta t) {
+  s.append(to_string(t.toScalarType()));
+}
 
 }  // namespace v0
 }  // namespace gradus

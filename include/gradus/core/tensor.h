@@ -65,13 +65,16 @@ class GRADUS_API Tensor : public TensorBase {
 
   template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits>
   PackedTensorAccessor64<T, N> packed_accessor64() const& {
-    GRADUS_CHECK(dim() == static_cast<int64_t>(N), "packed_accessor64: the tensor has ", dim(), " dimensions; asked for ", N);
+    GRADUS_CHECK(dim() == static_cast<int64_t>(N), "packed_accessor64: the tensor has ", dim(),
+                 " dimensions; asked for ", N);
     return PackedTensorAccessor64<T, N>(data_ptr<T>(), sizes().data(), strides().data());
   }
   template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits>
   PackedTensorAccessor32<T, N> packed_accessor32() const& {
-    GRADUS_CHECK(dim() == static_cast<int64_t>(N), "packed_accessor32: the tensor has ", dim(), " dimensions; asked for ", N);
-    GRADUS_CHECK(numel() <= INT32_MAX, "packed_accessor32: the tensor has ", numel(), " elements; expected at most ", INT32_MAX);
+    GRADUS_CHECK(dim() == static_cast<int64_t>(N), "packed_accessor32: the tensor has ", dim(),
+                 " dimensions; asked for ", N);
+    GRADUS_CHECK(numel() <= INT32_MAX, "packed_accessor32: the tensor has ", numel(), " elements; expected at most ",
+                 INT32_MAX);
     return PackedTensorAccessor32<T, N>(data_ptr<T>(), sizes().data(), strides().data());
   }
   template <class T, size_t N, template <class> class PtrTraits = DefaultPtrTraits>
@@ -125,8 +128,8 @@ class GRADUS_API Tensor : public TensorBase {
   /// Keeps the gradient of a non-leaf.
   void retain_grad() const;
   bool retains_grad() const;
-  /// Calls `hook(grad)` when this tensor's gradient is known; a Tensor it returns replaces the gradient. Returns a number
-  /// for remove_hook.
+  /// Calls `hook(grad)` when this tensor's gradient is known; a Tensor it returns replaces the gradient. Returns a
+  /// number for remove_hook.
   template <class F>
   unsigned register_hook(F&& hook) const {
     if constexpr (std::is_void<decltype(hook(std::declval<const Tensor&>()))>::value) {

@@ -27,7 +27,7 @@ struct StorageImpl {
   Device device;
   bool embedded = false;  // lies in the block of `owner`, data included
   bool resizable = true;
-  const char* last_writer = nullptr;  // the last in-place operator, for version errors
+  const char* last_writer = nullptr;         // the last in-place operator, for version errors
   void (*deleter)(void* context) = nullptr;  // nullptr: the device's allocator takes `data` back
   void* context = nullptr;
   // A packed form of the contents (a convolution's weights), kept while `cache_version` equals `version`.
@@ -126,19 +126,19 @@ class Geometry {
 class TensorImpl {
  public:
   enum Flag : uint32_t {
-    kRequiresGrad = 1u << 0,     // a leaf that asked for it, or a result with a grad_fn
-    kLeafNode = 1u << 1,         // node_ is the leaf's accumulate node, not a grad_fn
-    kView = 1u << 2,             // view_ is filled
+    kRequiresGrad = 1u << 0,  // a leaf that asked for it, or a result with a grad_fn
+    kLeafNode = 1u << 1,      // node_ is the leaf's accumulate node, not a grad_fn
+    kView = 1u << 2,          // view_ is filled
     kContiguous = 1u << 3,
-    kChannelsLast = 1u << 4,     // dense in channels_last order and not kContiguous-only
-    kDense = 1u << 5,            // non-overlapping and dense in some order
-    kAllStridesZero = 1u << 6,   // one element seen everywhere (an expanded scalar)
-    kEmbedded = 1u << 7,         // the storage lies in this block
-    kBorrowed = 1u << 8,         // the storage is base's embedded one; no reference of our own
+    kChannelsLast = 1u << 4,    // dense in channels_last order and not kContiguous-only
+    kDense = 1u << 5,           // non-overlapping and dense in some order
+    kAllStridesZero = 1u << 6,  // one element seen everywhere (an expanded scalar)
+    kEmbedded = 1u << 7,        // the storage lies in this block
+    kBorrowed = 1u << 8,        // the storage is base's embedded one; no reference of our own
     kInference = 1u << 9,
-    kWrappedNumber = 1u << 10,   // a 0-dim tensor made of a number: weak in type promotion
+    kWrappedNumber = 1u << 10,  // a 0-dim tensor made of a number: weak in type promotion
     kPinned = 1u << 11,
-    kWantsGrad = 1u << 12,       // requires_grad_(true) was called on this leaf
+    kWantsGrad = 1u << 12,  // requires_grad_(true) was called on this leaf
   };
   static constexpr uint64_t kStrongOne = 1, kHoldOne = uint64_t(1) << 32;
   static constexpr uint64_t kSole = kStrongOne + kHoldOne;
@@ -158,10 +158,10 @@ class TensorImpl {
   uint32_t strong_count() const { return static_cast<uint32_t>(counts_.load(std::memory_order_acquire)); }
 
   struct ViewInfo {
-    TensorImpl* base = nullptr;     // the root; strong while users hold this view, a hold afterwards
-    uint32_t version = 0;           // of the storage when node_ was made
-    uint8_t creation = 0;           // autograd::CreationMeta
-    const char* maker = nullptr;    // the operator that made the view
+    TensorImpl* base = nullptr;   // the root; strong while users hold this view, a hold afterwards
+    uint32_t version = 0;         // of the storage when node_ was made
+    uint8_t creation = 0;         // autograd::CreationMeta
+    const char* maker = nullptr;  // the operator that made the view
   };
 
   std::atomic<uint64_t> counts_{kSole};
@@ -173,8 +173,8 @@ class TensorImpl {
   ScalarType dtype_ = ScalarType::Undefined;
   Layout layout_ = Layout::Strided;
   Device device_;
-  autograd::Node* node_ = nullptr;           // grad_fn, or a leaf's accumulate node
-  autograd::TensorExtra* extra_ = nullptr;   // rare: retained gradient, name
+  autograd::Node* node_ = nullptr;          // grad_fn, or a leaf's accumulate node
+  autograd::TensorExtra* extra_ = nullptr;  // rare: retained gradient, name
   uint32_t output_nr_ = 0;
   uint32_t block_bytes_ = 0;
   ViewInfo view_;

@@ -14,12 +14,12 @@ inline namespace v0 {
 class TensorOptions {
  public:
   constexpr TensorOptions() = default;
-  constexpr TensorOptions(ScalarType t) : dtype_(t), has_dtype_(true) {}                    // NOLINT
-  constexpr TensorOptions(TypeMeta t) : TensorOptions(t.toScalarType()) {}                  // NOLINT
-  constexpr TensorOptions(Device d) : device_(d), has_device_(true) {}                      // NOLINT
-  constexpr TensorOptions(DeviceType d) : TensorOptions(Device(d)) {}                       // NOLINT
-  constexpr TensorOptions(Layout l) : layout_(l), has_layout_(true) {}                      // NOLINT
-  constexpr TensorOptions(MemoryFormat f) : format_(f), has_format_(true) {}                // NOLINT
+  constexpr TensorOptions(ScalarType t) : dtype_(t), has_dtype_(true) {}      // NOLINT
+  constexpr TensorOptions(TypeMeta t) : TensorOptions(t.toScalarType()) {}    // NOLINT
+  constexpr TensorOptions(Device d) : device_(d), has_device_(true) {}        // NOLINT
+  constexpr TensorOptions(DeviceType d) : TensorOptions(Device(d)) {}         // NOLINT
+  constexpr TensorOptions(Layout l) : layout_(l), has_layout_(true) {}        // NOLINT
+  constexpr TensorOptions(MemoryFormat f) : format_(f), has_format_(true) {}  // NOLINT
 
   [[nodiscard]] TensorOptions dtype(std::optional<ScalarType> t) const {
     TensorOptions r = *this;
@@ -104,17 +104,31 @@ class TensorOptions {
 };
 
 /// TensorOptions with one thing set, libtorch's spelling: `dtype(kDouble).device(kCPU)`.
-inline TensorOptions dtype(ScalarType t) { return TensorOptions(t); }
-inline TensorOptions dtype(TypeMeta t) { return TensorOptions(t); }
+inline TensorOptions dtype(ScalarType t) {
+  return TensorOptions(t);
+}
+inline TensorOptions dtype(TypeMeta t) {
+  return TensorOptions(t);
+}
 template <class T>
 TensorOptions dtype() {
   return TensorOptions(CppTypeToScalarType<T>::value);
 }
-inline TensorOptions device(Device d) { return TensorOptions(d); }
-inline TensorOptions device(DeviceType t, DeviceIndex i) { return TensorOptions(Device(t, i)); }
-inline TensorOptions layout(Layout l) { return TensorOptions(l); }
-inline TensorOptions requires_grad(bool v = true) { return TensorOptions().requires_grad(v); }
-inline TensorOptions memory_format(MemoryFormat f) { return TensorOptions(f); }
+inline TensorOptions device(Device d) {
+  return TensorOptions(d);
+}
+inline TensorOptions device(DeviceType t, DeviceIndex i) {
+  return TensorOptions(Device(t, i));
+}
+inline TensorOptions layout(Layout l) {
+  return TensorOptions(l);
+}
+inline TensorOptions requires_grad(bool v = true) {
+  return TensorOptions().requires_grad(v);
+}
+inline TensorOptions memory_format(MemoryFormat f) {
+  return TensorOptions(f);
+}
 
 }  // namespace v0
 }  // namespace gradus

@@ -123,7 +123,8 @@ struct GRADUS_API DropoutOptions {
   GRADUS_ARG(double, p);
   GRADUS_ARG(bool, inplace) = false;
 };
-/// Zeroes elements with probability p while training and scales the rest by 1 / (1 - p). Throws ValueError on p outside 0..1.
+/// Zeroes elements with probability p while training and scales the rest by 1 / (1 - p). Throws ValueError on p outside
+/// 0..1.
 class GRADUS_API DropoutImpl : public Cloneable<DropoutImpl> {
  public:
   explicit DropoutImpl(double p) : DropoutImpl(DropoutOptions(p)) {}

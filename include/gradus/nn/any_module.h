@@ -16,17 +16,19 @@ class AnyValue {
  public:
   AnyValue() = default;
   AnyValue(Tensor t) : tensor_(std::move(t)) {}  // NOLINT
-  template <class T, class = std::enable_if_t<!std::is_same<std::decay_t<T>, AnyValue>::value && !std::is_convertible<T, Tensor>::value>>
+  template <class T, class = std::enable_if_t<!std::is_same<std::decay_t<T>, AnyValue>::value &&
+                                              !std::is_convertible<T, Tensor>::value>>
   explicit AnyValue(T&& v) : other_(std::forward<T>(v)) {}
   template <class T>
   T get() {
     if constexpr (std::is_same<T, Tensor>::value) {
-      GRADUS_CHECK_AS(TypeError, !other_.has_value(), "AnyModule: the value is not a Tensor; ask for the type that forward() returns");
+      GRADUS_CHECK_AS(TypeError, !other_.has_value(),
+                      "AnyModule: the value is not a Tensor; ask for the type that forward() returns");
       return std::move(tensor_);
     } else {
       T* v = std::any_cast<T>(&other_);
-      GRADUS_CHECK_AS(TypeError, v, "AnyModule: the value is of type ", other_.has_value() ? other_.type().name() : "Tensor", "; asked for ",
-                      typeid(T).name());
+      GRADUS_CHECK_AS(TypeError, v, "AnyModule: the value is of type ",
+                      other_.has_value() ? other_.type().name() : "Tensor", "; asked for ", typeid(T).name());
       return std::move(*v);
     }
   }
@@ -64,7 +66,8 @@ AnyValue spread_call(M& m, std::vector<AnyValue>& args, std::index_sequence<I...
 template <class M, class = void>
 struct has_forward_any : std::false_type {};
 template <class M>
-struct has_forward_any<M, decltype(void(std::declval<M&>().forward_any(std::declval<std::vector<AnyValue>>())))> : std::true_type {};
+struct has_forward_any<M, decltype(void(std::declval<M&>().forward_any(std::declval<std::vector<AnyValue>>())))>
+    : std::true_type {};
 
 template <class M>
 constexpr bool is_plain() {
@@ -82,7 +85,8 @@ template <class M>
 AnyValue any_call(Module& m, std::vector<AnyValue>&& args) {
   using Traits = ForwardTraits<decltype(&M::forward)>;
   constexpr size_t kCount = std::tuple_size<typename Traits::Arguments>::value;
-  GRADUS_CHECK(args.size() == kCount, m.name(), ": forward() takes ", kCount, " arguments; ", args.size(), " were given");
+  GRADUS_CHECK(args.size() == kCount, m.name(), ": forward() takes ", kCount, " arguments; ", args.size(),
+               " were given");
   return spread_call<M, Traits>(static_cast<M&>(m), args, std::make_index_sequence<kCount>());
 }
 
@@ -128,7 +132,8 @@ class AnyModule {
   template <class M>
   std::shared_ptr<M> ptr() const {
     auto m = std::dynamic_pointer_cast<M>(module_);
-    GRADUS_CHECK_AS(TypeError, m, "AnyModule: the module is not of the type asked for, but ", module_ ? module_->name() : "empty");
+    GRADUS_CHECK_AS(TypeError, m, "AnyModule: the module is not of the type asked for, but ",
+                    module_ ? module_->name() : "empty");
     return m;
   }
   template <class M>

@@ -13,20 +13,24 @@
 
 // A member with a setter that returns the options (for chaining) and a getter, as libtorch's options have them:
 //     GRADUS_ARG(double, momentum) = 0;      options.momentum(0.9);  options.momentum()
-#define GRADUS_ARG(T, name)                                  \
- public:                                                     \
-  auto name(const T& new_##name) -> decltype(*this)& {       \
-    this->name##_ = new_##name;                              \
-    return *this;                                            \
-  }                                                          \
-  auto name(T&& new_##name) -> decltype(*this)& {            \
-    this->name##_ = std::move(new_##name);                   \
-    return *this;                                            \
-  }                                                          \
-  const T& name() const noexcept { return this->name##_; }   \
-  T& name() noexcept { return this->name##_; }               \
-                                                             \
- private:                                                    \
+#define GRADUS_ARG(T, name)                          \
+ public:                                             \
+  auto name(const T& new_##name)->decltype(*this)& { \
+    this->name##_ = new_##name;                      \
+    return *this;                                    \
+  }                                                  \
+  auto name(T&& new_##name)->decltype(*this)& {      \
+    this->name##_ = std::move(new_##name);           \
+    return *this;                                    \
+  }                                                  \
+  const T& name() const noexcept {                   \
+    return this->name##_;                            \
+  }                                                  \
+  T& name() noexcept {                               \
+    return this->name##_;                            \
+  }                                                  \
+                                                     \
+ private:                                            \
   T name##_ /* NOLINT */
 
 namespace gradus {
@@ -42,8 +46,8 @@ class ExpandingArray {
     GRADUS_CHECK_AS(ValueError, v.size() == D, "expected ", D, " numbers (or one for all); got ", v.size());
     for (size_t i = 0; i < D; ++i) values_[i] = v[i];
   }
-  ExpandingArray(T one) { values_.fill(one); }                // NOLINT
-  ExpandingArray(const std::array<T, D>& v) : values_(v) {}   // NOLINT
+  ExpandingArray(T one) { values_.fill(one); }               // NOLINT
+  ExpandingArray(const std::array<T, D>& v) : values_(v) {}  // NOLINT
   std::array<T, D>& operator*() { return values_; }
   const std::array<T, D>& operator*() const { return values_; }
   std::array<T, D>* operator->() { return &values_; }

@@ -20,8 +20,9 @@ struct is_shared_module : std::false_type {};
 template <class M>
 struct is_shared_module<std::shared_ptr<M>> : std::is_base_of<Module, M> {};
 template <class T>
-constexpr bool is_module_like = holder_check<T>::value || is_shared_module<std::decay_t<T>>::value ||
-                                std::is_base_of<Module, std::decay_t<T>>::value || std::is_same<std::decay_t<T>, AnyModule>::value;
+constexpr bool is_module_like =
+    holder_check<T>::value || is_shared_module<std::decay_t<T>>::value ||
+    std::is_base_of<Module, std::decay_t<T>>::value || std::is_same<std::decay_t<T>, AnyModule>::value;
 template <class M>
 AnyModule to_any(M&& m) {
   if constexpr (std::is_same<std::decay_t<M>, AnyModule>::value) {
@@ -36,7 +37,8 @@ AnyModule to_any(M&& m) {
 class NamedAnyModule {
  public:
   template <class M>
-  NamedAnyModule(std::string name, M&& module) : name_(std::move(name)), module_(detail::to_any(std::forward<M>(module))) {}
+  NamedAnyModule(std::string name, M&& module)
+      : name_(std::move(name)), module_(detail::to_any(std::forward<M>(module))) {}
   const std::string& name() const noexcept { return name_; }
   AnyModule& module() noexcept { return module_; }
   const AnyModule& module() const noexcept { return module_; }
@@ -71,7 +73,8 @@ class GRADUS_API SequentialImpl : public Cloneable<SequentialImpl> {
   /// Feeds the arguments to the first module and each output to the next. `R` is what the last one returns.
   template <class R = Tensor, class... Args>
   R forward(Args&&... args) {
-    if constexpr (sizeof...(Args) == 1 && std::is_same<R, Tensor>::value && (std::is_convertible<Args, const Tensor&>::value && ...)) {
+    if constexpr (sizeof...(Args) == 1 && std::is_same<R, Tensor>::value &&
+                  (std::is_convertible<Args, const Tensor&>::value && ...)) {
       if (all_plain_) return plain_forward(args...);
     }
     GRADUS_CHECK(!modules_.empty(), "Sequential: it is empty; expected at least one module");
@@ -182,7 +185,8 @@ class GRADUS_API ModuleListImpl : public Cloneable<ModuleListImpl> {
 extern template class Cloneable<ModuleListImpl>;
 GRADUS_MODULE(ModuleList);
 
-/// A function as a module: `Functional(relu)`, `Functional(leaky_relu, 0.2)`, `Functional([](Tensor x) { return x * 2; })`.
+/// A function as a module: `Functional(relu)`, `Functional(leaky_relu, 0.2)`, `Functional([](Tensor x) { return x * 2;
+/// })`.
 class GRADUS_API FunctionalImpl : public Cloneable<FunctionalImpl> {
  public:
   using Function = std::function<Tensor(Tensor)>;

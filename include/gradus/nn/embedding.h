@@ -10,7 +10,8 @@ namespace nn {
 
 /// Options of Embedding. padding_idx is unset by default.
 struct GRADUS_API EmbeddingOptions {
-  EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim) : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
+  EmbeddingOptions(int64_t num_embeddings, int64_t embedding_dim)
+      : num_embeddings_(num_embeddings), embedding_dim_(embedding_dim) {}
   GRADUS_ARG(int64_t, num_embeddings);
   GRADUS_ARG(int64_t, embedding_dim);
   GRADUS_ARG(std::optional<int64_t>, padding_idx) = std::nullopt;
@@ -31,7 +32,8 @@ struct GRADUS_API EmbeddingFromPretrainedOptions {
 /// A row of `weight` for each index. See https://pytorch.org/docs/stable/generated/torch.nn.Embedding.html
 class GRADUS_API EmbeddingImpl : public Cloneable<EmbeddingImpl> {
  public:
-  EmbeddingImpl(int64_t num_embeddings, int64_t embedding_dim) : EmbeddingImpl(EmbeddingOptions(num_embeddings, embedding_dim)) {}
+  EmbeddingImpl(int64_t num_embeddings, int64_t embedding_dim)
+      : EmbeddingImpl(EmbeddingOptions(num_embeddings, embedding_dim)) {}
   explicit EmbeddingImpl(EmbeddingOptions options);
   void reset() override;
   void reset_parameters();
@@ -46,7 +48,8 @@ class Embedding : public ModuleHolder<EmbeddingImpl> {
   using ModuleHolder<EmbeddingImpl>::ModuleHolder;
   using Impl [[maybe_unused]] = EmbeddingImpl;
   /// Takes `embeddings` (rows, columns) as they are; frozen unless told otherwise.
-  GRADUS_API static Embedding from_pretrained(const Tensor& embeddings, const EmbeddingFromPretrainedOptions& options = {});
+  GRADUS_API static Embedding from_pretrained(const Tensor& embeddings,
+                                              const EmbeddingFromPretrainedOptions& options = {});
 };
 
 }  // namespace nn

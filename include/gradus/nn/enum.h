@@ -74,7 +74,9 @@ namespace nn {
 /// How a loss over many elements becomes one number.
 using LossReduction = std::variant<enumtype::kNone, enumtype::kMean, enumtype::kSum>;
 /// The number that the operators take for it.
-inline int64_t reduction_number(const LossReduction& r) { return static_cast<int64_t>(r.index()); }
+inline int64_t reduction_number(const LossReduction& r) {
+  return static_cast<int64_t>(r.index());
+}
 }  // namespace nn
 
 }  // namespace v0

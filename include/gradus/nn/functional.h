@@ -63,7 +63,8 @@ struct GRADUS_API BatchNormFuncOptions {
 };
 
 struct GRADUS_API LayerNormFuncOptions {
-  LayerNormFuncOptions(std::vector<int64_t> normalized_shape) : normalized_shape_(std::move(normalized_shape)) {}  // NOLINT
+  LayerNormFuncOptions(std::vector<int64_t> normalized_shape)
+      : normalized_shape_(std::move(normalized_shape)) {}  // NOLINT
   GRADUS_ARG(std::vector<int64_t>, normalized_shape);
   GRADUS_ARG(Tensor, weight) = Tensor();
   GRADUS_ARG(Tensor, bias) = Tensor();

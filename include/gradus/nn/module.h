@@ -179,7 +179,8 @@ class GRADUS_API Module : public std::enable_shared_from_this<Module> {
 };
 
 GRADUS_API std::ostream& operator<<(std::ostream& stream, const Module& module);
-GRADUS_API serialize::OutputArchive& operator<<(serialize::OutputArchive& archive, const std::shared_ptr<Module>& module);
+GRADUS_API serialize::OutputArchive& operator<<(serialize::OutputArchive& archive,
+                                                const std::shared_ptr<Module>& module);
 GRADUS_API serialize::InputArchive& operator>>(serialize::InputArchive& archive, const std::shared_ptr<Module>& module);
 
 /// Gives a module class clone(): copies the object, calls its reset() to register anew, copies the tensors.
@@ -211,12 +212,13 @@ class ModuleHolder {
 
   /// Makes the module with its default constructor.
   ModuleHolder() : impl_(default_construct()) {}
-  ModuleHolder(std::nullptr_t) : impl_(nullptr) {}                                      // NOLINT
-  ModuleHolder(std::shared_ptr<Contained> module) : impl_(std::move(module)) {}         // NOLINT
-  template <class Head, class... Tail,
-            class = std::enable_if_t<!(std::is_base_of<ModuleHolder, std::decay_t<Head>>::value && sizeof...(Tail) == 0) &&
-                                     !std::is_same<std::decay_t<Head>, std::nullptr_t>::value &&
-                                     !std::is_convertible<Head, std::shared_ptr<Contained>>::value>>
+  ModuleHolder(std::nullptr_t) : impl_(nullptr) {}                               // NOLINT
+  ModuleHolder(std::shared_ptr<Contained> module) : impl_(std::move(module)) {}  // NOLINT
+  template <
+      class Head, class... Tail,
+      class = std::enable_if_t<!(std::is_base_of<ModuleHolder, std::decay_t<Head>>::value && sizeof...(Tail) == 0) &&
+                               !std::is_same<std::decay_t<Head>, std::nullptr_t>::value &&
+                               !std::is_convertible<Head, std::shared_ptr<Contained>>::value>>
   explicit ModuleHolder(Head&& head, Tail&&... tail)
       : impl_(new Contained(std::forward<Head>(head), std::forward<Tail>(tail)...)) {}
 
@@ -267,11 +269,11 @@ serialize::InputArchive& operator>>(serialize::InputArchive& archive, ModuleHold
 }
 
 // Defines Name as a holder of a given implementation class, or of NameImpl.
-#define GRADUS_MODULE_IMPL(Name, ImplType)                                    \
-  class Name : public ::gradus::nn::ModuleHolder<ImplType> {                  \
-   public:                                                                    \
-    using ::gradus::nn::ModuleHolder<ImplType>::ModuleHolder;                 \
-    using Impl [[maybe_unused]] = ImplType;                                   \
+#define GRADUS_MODULE_IMPL(Name, ImplType)                    \
+  class Name : public ::gradus::nn::ModuleHolder<ImplType> {  \
+   public:                                                    \
+    using ::gradus::nn::ModuleHolder<ImplType>::ModuleHolder; \
+    using Impl [[maybe_unused]] = ImplType;                   \
   }
 #define GRADUS_MODULE(Name) GRADUS_MODULE_IMPL(Name, Name##Impl)
 

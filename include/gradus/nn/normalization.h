@@ -8,7 +8,8 @@ namespace gradus {
 inline namespace v0 {
 namespace nn {
 
-/// Options of BatchNorm. Defaults: eps 1e-5, momentum 0.1 (unset: a cumulative average), affine and running statistics on.
+/// Options of BatchNorm. Defaults: eps 1e-5, momentum 0.1 (unset: a cumulative average), affine and running statistics
+/// on.
 struct GRADUS_API BatchNormOptions {
   BatchNormOptions(int64_t num_features) : num_features_(num_features) {}  // NOLINT
   GRADUS_ARG(int64_t, num_features);
@@ -84,7 +85,8 @@ struct GRADUS_API LayerNormOptions {
 /// Normalises over the last dimensions. See https://pytorch.org/docs/stable/generated/torch.nn.LayerNorm.html
 class GRADUS_API LayerNormImpl : public Cloneable<LayerNormImpl> {
  public:
-  LayerNormImpl(std::vector<int64_t> normalized_shape) : LayerNormImpl(LayerNormOptions(std::move(normalized_shape))) {}  // NOLINT
+  LayerNormImpl(std::vector<int64_t> normalized_shape)
+      : LayerNormImpl(LayerNormOptions(std::move(normalized_shape))) {}  // NOLINT
   explicit LayerNormImpl(LayerNormOptions options);
   void reset() override;
   void reset_parameters();

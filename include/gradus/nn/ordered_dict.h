@@ -52,7 +52,8 @@ class OrderedDict {
   }
   const Value& operator[](const Key& key) const { return const_cast<OrderedDict&>(*this)[key]; }
   Item& operator[](size_t i) {
-    GRADUS_CHECK_AS(IndexError, i < items_.size(), what_, ": index ", i, " is out of range for ", items_.size(), " entries");
+    GRADUS_CHECK_AS(IndexError, i < items_.size(), what_, ": index ", i, " is out of range for ", items_.size(),
+                    " entries");
     return items_[i];
   }
   const Item& operator[](size_t i) const { return const_cast<OrderedDict&>(*this)[i]; }

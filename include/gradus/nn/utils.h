@@ -10,13 +10,14 @@ inline namespace v0 {
 namespace nn {
 namespace utils {
 
-/// Scales the gradients of `parameters` down so that the norm of all together is at most max_norm; returns the norm before.
-/// Computed in double with scaling, so that finite gradients give a finite norm. With error_if_nonfinite a norm that is not
-/// finite throws Error naming the parameters, and nothing is changed; without it such gradients are left alone.
-/// See https://pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html
+/// Scales the gradients of `parameters` down so that the norm of all together is at most max_norm; returns the norm
+/// before. Computed in double with scaling, so that finite gradients give a finite norm. With error_if_nonfinite a norm
+/// that is not finite throws Error naming the parameters, and nothing is changed; without it such gradients are left
+/// alone. See https://pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html
 GRADUS_API double clip_grad_norm_(const std::vector<Tensor>& parameters, double max_norm, double norm_type = 2.0,
                                   bool error_if_nonfinite = false);
-GRADUS_API double clip_grad_norm_(const Tensor& parameter, double max_norm, double norm_type = 2.0, bool error_if_nonfinite = false);
+GRADUS_API double clip_grad_norm_(const Tensor& parameter, double max_norm, double norm_type = 2.0,
+                                  bool error_if_nonfinite = false);
 /// Clamps every gradient element to [-clip_value, clip_value].
 GRADUS_API void clip_grad_value_(const std::vector<Tensor>& parameters, double clip_value);
 

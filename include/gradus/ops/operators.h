@@ -6,7 +6,7 @@
 namespace gradus {
 inline namespace v0 {
 
-#define GRADUS_BINARY_OPERATOR(op)                                \
+#define GRADUS_BINARY_OPERATOR(op)                                 \
   GRADUS_API Tensor operator op(const Tensor& a, const Tensor& b); \
   GRADUS_API Tensor operator op(const Tensor& a, const Scalar& b); \
   GRADUS_API Tensor operator op(const Scalar& a, const Tensor& b);

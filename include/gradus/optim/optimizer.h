@@ -21,17 +21,21 @@ namespace optim {
 
 // An option that knows whether it was set: what a group leaves unset it inherits from the optimizer. `bit` numbers the
 // options of a class from 0; Self is what the setter returns for chaining.
-#define GRADUS_OPTION(Self, T, name, bit, initial)                        \
- public:                                                                  \
-  Self& name(const T& new_##name) {                                       \
-    this->name##_ = new_##name;                                           \
-    this->set_bits_ |= 1u << (bit);                                       \
-    return static_cast<Self&>(*this);                                     \
-  }                                                                       \
-  const T& name() const noexcept { return this->name##_; }                \
-  T& name() noexcept { return this->name##_; }                            \
-                                                                          \
- protected:                                                               \
+#define GRADUS_OPTION(Self, T, name, bit, initial) \
+ public:                                           \
+  Self& name(const T& new_##name) {                \
+    this->name##_ = new_##name;                    \
+    this->set_bits_ |= 1u << (bit);                \
+    return static_cast<Self&>(*this);              \
+  }                                                \
+  const T& name() const noexcept {                 \
+    return this->name##_;                          \
+  }                                                \
+  T& name() noexcept {                             \
+    return this->name##_;                          \
+  }                                                \
+                                                   \
+ protected:                                        \
   T name##_ = initial /* NOLINT */
 
 /// Options of one group. Concrete ones are SGDOptions, AdamOptions, ...
@@ -122,7 +126,8 @@ class OptimizerCloneableParamState : public OptimizerParamState {
  public:
   std::unique_ptr<OptimizerParamState> clone() const override { return std::make_unique<Derived>(self()); }
   void serialize(serialize::InputArchive& a) override {
-    Derived::fields([&](const char* name, auto member) { detail::read_option(a, name, static_cast<Derived&>(*this).*member); });
+    Derived::fields(
+        [&](const char* name, auto member) { detail::read_option(a, name, static_cast<Derived&>(*this).*member); });
   }
   void serialize(serialize::OutputArchive& a) const override {
     Derived::fields([&](const char* name, auto member) { detail::write_option(a, name, self().*member); });
@@ -145,7 +150,8 @@ class GRADUS_API OptimizerParamGroup {
   OptimizerParamGroup(std::vector<Tensor> params) : params_(std::move(params)) {}  // NOLINT
   OptimizerParamGroup(std::vector<Tensor> params, std::unique_ptr<OptimizerOptions> options)
       : params_(std::move(params)), options_(std::move(options)) {}
-  OptimizerParamGroup(const OptimizerParamGroup& o) : params_(o.params_), options_(o.options_ ? o.options_->clone() : nullptr) {}
+  OptimizerParamGroup(const OptimizerParamGroup& o)
+      : params_(o.params_), options_(o.options_ ? o.options_->clone() : nullptr) {}
   OptimizerParamGroup(OptimizerParamGroup&&) noexcept = default;
   OptimizerParamGroup& operator=(OptimizerParamGroup o) noexcept {
     params_.swap(o.params_);
@@ -182,7 +188,8 @@ class GRADUS_API Optimizer {
 
   std::vector<OptimizerParamGroup>& param_groups() noexcept { return param_groups_; }
   const std::vector<OptimizerParamGroup>& param_groups() const noexcept { return param_groups_; }
-  /// The options that new groups inherit. Changing them does not touch groups that are there: use set_lr or param_groups().
+  /// The options that new groups inherit. Changing them does not touch groups that are there: use set_lr or
+  /// param_groups().
   OptimizerOptions& defaults() noexcept { return *defaults_; }
   const OptimizerOptions& defaults() const noexcept { return *defaults_; }
   /// By parameter: `state()[p.unsafeGetTensorImpl()]`.

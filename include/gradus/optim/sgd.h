@@ -7,7 +7,8 @@ namespace gradus {
 inline namespace v0 {
 namespace optim {
 
-/// Defaults: momentum 0, dampening 0, weight_decay 0, nesterov false, maximize false. lr has none in libtorch; here 1e-3.
+/// Defaults: momentum 0, dampening 0, weight_decay 0, nesterov false, maximize false. lr has none in libtorch; here
+/// 1e-3.
 class GRADUS_API SGDOptions : public OptimizerCloneableOptions<SGDOptions> {
  public:
   SGDOptions() = default;
