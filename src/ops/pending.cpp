@@ -61,7 +61,6 @@ namespace gradus::inline v0::ops {
 [[gnu::weak]] Tensor to(const Tensor&, ScalarType, bool, bool, std::optional<MemoryFormat>) { missing("to"); }
 [[gnu::weak]] Tensor to(const Tensor&, const TensorOptions&, bool, bool, std::optional<MemoryFormat>) { missing("to"); }
 [[gnu::weak]] Tensor to(const Tensor&, const Tensor&, bool, bool, std::optional<MemoryFormat>) { missing("to"); }
-[[gnu::weak]] Tensor _to_copy(const Tensor&, const TensorOptions&, bool, std::optional<MemoryFormat>) { missing("_to_copy"); }
 [[gnu::weak]] Tensor type_as(const Tensor&, const Tensor&) { missing("type_as"); }
 [[gnu::weak]] Tensor fill(const Dest&, const Tensor&, const Scalar&) { missing("fill"); }
 [[gnu::weak]] Tensor fill(const Dest&, const Tensor&, const Tensor&) { missing("fill"); }
@@ -69,6 +68,7 @@ namespace gradus::inline v0::ops {
 [[gnu::weak]] void resize_(const Tensor&, IntArrayRef, std::optional<MemoryFormat>) { missing("resize_"); }
 [[gnu::weak]] Scalar item(const Tensor&) { missing("item"); }
 [[gnu::weak]] void resize_as_(const Tensor&, const Tensor&, std::optional<MemoryFormat>) { missing("resize_as_"); }
+[[gnu::weak]] Tensor _to_copy(const Tensor&, const TensorOptions&, bool, std::optional<MemoryFormat>) { missing("_to_copy"); }
 [[gnu::weak]] Tensor empty(const Dest&, IntArrayRef, const TensorOptions&, std::optional<MemoryFormat>) { missing("empty"); }
 [[gnu::weak]] Tensor empty_like(const Tensor&, const TensorOptions&, std::optional<MemoryFormat>) { missing("empty_like"); }
 [[gnu::weak]] Tensor empty_strided(IntArrayRef, IntArrayRef, const TensorOptions&) { missing("empty_strided"); }

@@ -315,7 +315,7 @@ const Operator op_nonzero_numpy::op = {
     "aten::nonzero_numpy", "",
     "nonzero_numpy(Tensor self) -> Tensor[]",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
-    Operator::kComposite | Operator::kNondiff, 0};
+    Operator::kComposite | Operator::kNondiff | Operator::kDataDependent, 0};
 
 struct op_cat {
   static const Operator op;

@@ -2109,7 +2109,7 @@ const Operator op_where::op = {
     "aten::where", "",
     "where(Tensor condition) -> Tensor[]",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
-    0, 0};
+    Operator::kComposite | Operator::kNondiff | Operator::kDataDependent, 0};
 
 struct op_where_Scalar {
   static const Operator op;
