@@ -36,7 +36,7 @@ struct Extreme {
   template <class D, class V>
   HWY_INLINE V combine(D, V a, V b) const {
     const auto better = kLargest ? hn::Lt(a, b) : hn::Lt(b, a);
-    return hn::IfThenElse(hn::Or(better, hn::Ne(b, b)), b, a);
+    return hn::IfThenElse(hn::Or(better, hn::IsNaN(b)), b, a);
   }
 };
 
