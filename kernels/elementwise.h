@@ -19,13 +19,26 @@ struct Loop {
   int64_t numel;
   char* data[kMaxOperands];
   int64_t sizes[kMaxDims];
-  int64_t strides[kMaxOperands][kMaxDims];  // in bytes
+  int64_t strides[kMaxDims][kMaxOperands];  // in bytes
 };
 
 using Row = void (*)(void* context, char* const* data, const int64_t* strides, int64_t n);
+
+// About 16 us of plain arithmetic: below it a thread's start costs more than it saves.
+constexpr int64_t kElementwiseGrain = 32768;
+void for_many_rows(const Loop& loop, Row row, void* context, int cost);
+
 /// Calls `row` for every innermost row of the loop, on several threads where it is long. `cost` is in elements of plain
 /// arithmetic: a row function that is dearer per element passes more.
-void for_rows(const Loop& loop, Row row, void* context, int cost);
+inline void for_rows(const Loop& loop, Row row, void* context, int cost) {
+  // Also false for an empty loop.
+  if (loop.ndim == 1 && static_cast<uint64_t>(loop.numel - 1) < static_cast<uint64_t>(kElementwiseGrain / cost))
+      [[likely]] {
+    row(context, loop.data, loop.strides[0], loop.numel);
+  } else {
+    for_many_rows(loop, row, context, cost);
+  }
+}
 
 using UnaryTable = KernelTable<void(const Loop&)>;
 using BinaryTable = KernelTable<void(const Loop&)>;

@@ -34,7 +34,7 @@ GRADUS_COMPARISON_KERNEL(logical_xor, (a != C(0)) ^ (b != C(0)))
 Loop exchanged(const Loop& l) {
   Loop r = l;
   std::swap(r.data[1], r.data[2]);
-  for (int d = 0; d < l.ndim; ++d) std::swap(r.strides[1][d], r.strides[2][d]);
+  for (int d = 0; d < l.ndim; ++d) std::swap(r.strides[d][1], r.strides[d][2]);
   return r;
 }
 void gt_kernel(const Loop& l) {

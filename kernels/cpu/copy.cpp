@@ -114,12 +114,12 @@ bool copy_as_transposes(const Loop& l) {
   if (l.ndim < 2 || l.ndim > 3 || l.numel < 4096 || (item != 2 && item != 4 && item != 8) || l.strides[0][0] != item)
     return false;
   int across = 1;
-  while (across < l.ndim && l.strides[1][across] != item) ++across;
+  while (across < l.ndim && l.strides[across][1] != item) ++across;
   if (across == l.ndim || l.sizes[0] < 4 || l.sizes[across] < 4) return false;
   const int batch = l.ndim == 3 ? 3 - across : 0;
-  const int64_t from_row = l.strides[1][0], to_row = l.strides[0][across];
-  const int64_t batches = batch ? l.sizes[batch] : 1, from_batch = batch ? l.strides[1][batch] : 0,
-                to_batch = batch ? l.strides[0][batch] : 0;
+  const int64_t from_row = l.strides[0][1], to_row = l.strides[across][0];
+  const int64_t batches = batch ? l.sizes[batch] : 1, from_batch = batch ? l.strides[batch][1] : 0,
+                to_batch = batch ? l.strides[batch][0] : 0;
   if (from_row < l.sizes[across] * item || to_row < l.sizes[0] * item) return false;
   if (from_row % item || to_row % item || from_batch % item || to_batch % item) return false;
   transpose_batch(static_cast<size_t>(item), batches, l.sizes[0], l.sizes[across], l.data[1], from_batch / item,

@@ -10,9 +10,6 @@ namespace gradus::inline v0::kernels {
 
 namespace {
 
-// About 16 us of plain arithmetic: below it a thread's start costs more than it saves.
-constexpr int64_t kGrain = 32768;
-
 // Rows [begin, end) of all rows.
 void run_rows(const Loop& l, Row row, void* context, int64_t begin, int64_t end) {
   char* data[Loop::kMaxOperands];
@@ -22,19 +19,17 @@ void run_rows(const Loop& l, Row row, void* context, int64_t begin, int64_t end)
     index[d] = rest % l.sizes[d];
     rest /= l.sizes[d];
   }
-  int64_t inner[Loop::kMaxOperands];
   for (int k = 0; k < l.operands; ++k) {
     data[k] = l.data[k];
-    for (int d = 1; d < l.ndim; ++d) data[k] += index[d] * l.strides[k][d];
-    inner[k] = l.strides[k][0];
+    for (int d = 1; d < l.ndim; ++d) data[k] += index[d] * l.strides[d][k];
   }
   for (int64_t r = begin;;) {
-    row(context, data, inner, l.sizes[0]);
+    row(context, data, l.strides[0], l.sizes[0]);
     if (++r >= end) return;
     for (int d = 1; d < l.ndim; ++d) {
-      for (int k = 0; k < l.operands; ++k) data[k] += l.strides[k][d];
+      for (int k = 0; k < l.operands; ++k) data[k] += l.strides[d][k];
       if (++index[d] < l.sizes[d]) break;
-      for (int k = 0; k < l.operands; ++k) data[k] -= l.strides[k][d] * l.sizes[d];
+      for (int k = 0; k < l.operands; ++k) data[k] -= l.strides[d][k] * l.sizes[d];
       index[d] = 0;
     }
   }
@@ -42,26 +37,21 @@ void run_rows(const Loop& l, Row row, void* context, int64_t begin, int64_t end)
 
 }  // namespace
 
-void for_rows(const Loop& l, Row row, void* context, int cost) {
+void for_many_rows(const Loop& l, Row row, void* context, int cost) {
   if (l.numel == 0) return;
   if (l.ndim == 1) {
-    int64_t inner[Loop::kMaxOperands];
-    for (int k = 0; k < l.operands; ++k) inner[k] = l.strides[k][0];
-    if (l.numel * cost <= kGrain) {
-      row(context, l.data, inner, l.numel);
-      return;
-    }
     // Whole cache lines of the widest type to each thread.
-    parallel_for(0, (l.numel + 63) / 64, std::max<int64_t>(1, kGrain / cost / 64), [&](int64_t b, int64_t e) {
-      char* data[Loop::kMaxOperands];
-      for (int k = 0; k < l.operands; ++k) data[k] = l.data[k] + b * 64 * inner[k];
-      row(context, data, inner, std::min(l.numel, e * 64) - b * 64);
-    });
+    parallel_for(0, (l.numel + 63) / 64, std::max<int64_t>(1, kElementwiseGrain / cost / 64),
+                 [&](int64_t b, int64_t e) {
+                   char* data[Loop::kMaxOperands];
+                   for (int k = 0; k < l.operands; ++k) data[k] = l.data[k] + b * 64 * l.strides[0][k];
+                   row(context, data, l.strides[0], std::min(l.numel, e * 64) - b * 64);
+                 });
     return;
   }
   const int64_t rows = l.numel / l.sizes[0];
   const int64_t per_row = std::max<int64_t>(1, l.sizes[0] * cost);
-  parallel_for(0, rows, std::max<int64_t>(1, kGrain / per_row),
+  parallel_for(0, rows, std::max<int64_t>(1, kElementwiseGrain / per_row),
                [&](int64_t b, int64_t e) { run_rows(l, row, context, b, e); });
 }
 

@@ -94,7 +94,7 @@ class Walk {
   Walk(ArrayRef<Edge> captures, const RunOptions& options)
       : captures_(captures), options_(options), results_(captures.size()) {}
 
-  variable_list run(ArrayRef<Edge> roots, variable_list& grads) {
+  variable_list run(ArrayRef<Edge> roots, Tensor* grads) {
     for (size_t i = 0; i < roots.size(); ++i) count_from(roots[i].node);
     mark_captures();
     struct Clear {  // after an exception nodes must not keep gradients
@@ -223,19 +223,14 @@ class Walk {
 
   void visit(Node* n) {
     Node::EngineSlot& slot = slots_(n);
-    constexpr size_t kInline = 4;
-    Tensor in_inline[kInline], out_inline[kInline];
-    std::vector<Tensor> in_heap, out_heap;
-    Tensor *in = in_inline, *out = out_inline;
-    if (n->num_outputs_ > kInline) in_heap.resize(n->num_outputs_), in = in_heap.data();
-    if (n->num_edges_ > kInline) out_heap.resize(n->num_edges_), out = out_heap.data();
+    Gradients in(n->num_outputs_), out(n->num_edges_);
     bool any = false;
     for (uint32_t i = 0; i < n->num_outputs_; ++i) {
       in[i].swap(slot.buffer(i));
       any |= in[i].defined();
     }
     if (n->hooks_ && any) [[unlikely]]
-      run_hooks(n, in);
+      run_hooks(n, in.data());
     if (!captures_.empty()) [[unlikely]] {
       if (slot.capture >= 0) {
         for (size_t c = 0; c < captures_.size(); ++c) {
@@ -252,8 +247,8 @@ class Walk {
       GRADUS_CHECK(!n->released_, n->name_,
                    ": backward ran through this graph before and its saved tensors are freed; pass retain_graph=true "
                    "to the first backward");
-      GradIn grad_in(*n, in);
-      GradOut grad_out(*n, out);
+      GradIn grad_in(*n, in.data());
+      GradOut grad_out(*n, out.data());
       n->kind_->apply(*n, grad_in, grad_out);
       if (!options_.keep_graph && n->kind_->release) {
         n->kind_->release(*n);
@@ -294,7 +289,7 @@ class Walk {
   RunOptions options_;
   variable_list results_;
   SmallVector<Node*, 32> stack_, all_;
-  std::vector<Node*> ready_;
+  SmallVector<Node*, 32> ready_;
   bool finished_ = false;
 };
 
@@ -319,10 +314,8 @@ bool can_sum_to(IntArrayRef from, IntArrayRef to) {
 
 }  // namespace
 
-void fit_gradient(Tensor& grad, const Node::Output& output, const char* who) {
+void refit_gradient(Tensor& grad, const Node::Output& output, const char* who) {
   const IntArrayRef expected(output.sizes);
-  if (grad.dtype() == output.dtype && grad.sizes() == expected) [[likely]]
-    return;
   if (grad.sizes() != expected) {
     GRADUS_CHECK(can_sum_to(grad.sizes(), expected), who, ": a gradient of shape ", grad.sizes(),
                  " was given for a result of shape ", expected,
@@ -332,8 +325,7 @@ void fit_gradient(Tensor& grad, const Node::Output& output, const char* who) {
   if (grad.scalar_type() != output.dtype) grad = grad.to(output.dtype);
 }
 
-variable_list run_backward(ArrayRef<Edge> roots, variable_list grads, ArrayRef<Edge> captures,
-                           const RunOptions& options) {
+variable_list run_backward(ArrayRef<Edge> roots, Tensor* grads, ArrayRef<Edge> captures, const RunOptions& options) {
   GradModeScope scope(options.create_graph);
   if (!slots_in_use.exchange(true, std::memory_order_acquire)) {
     Walk<InlineSlots> walk(captures, options);

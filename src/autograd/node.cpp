@@ -45,7 +45,7 @@ void drain(Node* n) noexcept {
 }  // namespace
 
 void release_node(Node* n) noexcept {
-  if (n->refs_.load(std::memory_order_acquire) == 1 || n->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) drain(n);
+  if (n->refs_.load(std::memory_order_acquire) == 1 || core::count_down<uint32_t>(n->refs_, 1) == 1) drain(n);
 }
 
 void Node::release() {
@@ -147,17 +147,9 @@ Tensor SavedTensor::unpack(Node& node) const {
     Tensor self(t);
     if (t->node_ == history || !grad_mode_enabled() || (!history && !requires_grad(t))) return self;
   }
-  core::hold(t);
-  struct Unhold {
-    TensorImpl* t;
-    ~Unhold() { core::unhold(t); }
-  } guard{t};
-  // alias() reads the held block only; a handle is lent to it without a reference.
-  Tensor lent(t);
-  Tensor bare = core::alias(lent);
-  lent.unsafeReleaseTensorImpl();
+  Tensor bare = core::alias_of(*t);
   if (history && grad_mode_enabled()) {
-    history->retain();
+    retain_node(history);
     set_history(bare, history, is_output ? output_nr_ : node.edges_[edge_].input_nr);
     if (history->sequence_ == UINT64_MAX) bare.impl()->flags_ |= TensorImpl::kLeafNode;
   }

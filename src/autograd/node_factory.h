@@ -6,6 +6,7 @@
 
 #include <gradus/autograd/node.h>
 
+#include "../core/counting.h"
 #include "../core/heap.h"
 #include "../core/thread_state.h"
 
@@ -67,6 +68,9 @@ class SavedTensor {
 /// A node with room for a payload, `edges` edges and `outputs` outputs; the caller fills them and owns one reference.
 Node* allocate_node(const char* name, const NodeKind* kind, size_t payload_bytes, size_t edges, size_t outputs);
 
+inline void retain_node(Node* n) {
+  core::count_up<uint32_t>(n->refs_, 1);
+}
 /// Edge to what made `t` (or to the leaf's accumulate node); owns a reference. Empty where `t` needs no gradient.
 Edge gradient_edge(TensorImpl* t);
 /// A leaf's accumulate node, made where there is none. Borrowed.

@@ -132,7 +132,7 @@ Edge gradient_edge(TensorImpl* t) {
     if (!t->has(TensorImpl::kRequiresGrad)) return {};  // a view made without recording: a leaf of its own
     accumulate_node(t);
   }
-  t->node_->retain();
+  retain_node(t->node_);
   return {t->node_, t->has(TensorImpl::kLeafNode) ? 0 : t->output_nr_};
 }
 
@@ -294,22 +294,28 @@ void Tensor::set_data(const Tensor& other) const {
 void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, bool create_graph,
                       std::optional<TensorList> inputs) const {
   get("backward()");
-  autograd::variable_list grads, in;
-  if (gradient.defined()) grads.push_back(gradient);
-  if (inputs) {
-    GRADUS_CHECK(!inputs->empty(), "backward: the list of inputs is empty; leave it out to reach all leaves");
-    in = inputs->vec();
-  }
-  autograd::backward({*this}, grads, retain_graph, create_graph, in);
+  GRADUS_CHECK(!inputs || !inputs->empty(),
+               "backward: the list of inputs is empty; leave it out to reach all leaves");
+  autograd::backward_from(*this, gradient.defined() ? TensorList(gradient) : TensorList(), retain_graph, create_graph,
+                          inputs.value_or(TensorList()));
 }
 
 namespace autograd {
 
 namespace {
 
-// Roots and their gradients, checked.
-void prepare_roots(const char* op, const variable_list& tensors, const variable_list& grads, std::vector<Edge>& roots,
-                   variable_list& root_grads, bool create_graph) {
+struct EdgeList {
+  SmallVector<Edge, 4> edges;
+  ~EdgeList() {
+    for (const Edge& e : edges) {
+      if (e.node) e.node->release();
+    }
+  }
+};
+
+// Roots and their gradients, checked. `root_grads` has room for as many as `tensors`.
+void prepare_roots(const char* op, TensorList tensors, TensorList grads, EdgeList& roots, Gradients& root_grads,
+                   bool create_graph) {
   GRADUS_CHECK(!tensors.empty(), op, ": the list of tensors is empty; expected at least one");
   GRADUS_CHECK(grads.empty() || grads.size() == tensors.size(), op, ": ", tensors.size(), " tensors and ", grads.size(),
                " gradients were given; expected as many of each");
@@ -334,33 +340,24 @@ void prepare_roots(const char* op, const variable_list& tensors, const variable_
     }
     Edge e = gradient_edge(t.impl());
     GRADUS_CHECK(e.node, op, ": element ", i, " of tensors does not require grad and does not have a grad_fn");
-    roots.push_back(e);
-    root_grads.push_back(std::move(g));
+    roots.edges.push_back(e);
+    root_grads[i] = std::move(g);
   }
 }
 
-struct EdgeList {
-  std::vector<Edge> edges;
-  ~EdgeList() {
-    for (Edge& e : edges) {
-      if (e.node) e.node->release();
-    }
-  }
-};
-
 }  // namespace
 
-void backward(const variable_list& tensors, const variable_list& grad_tensors, std::optional<bool> retain_graph,
-              bool create_graph, const variable_list& inputs) {
+void backward_from(TensorList tensors, TensorList grad_tensors, std::optional<bool> retain_graph, bool create_graph,
+                   TensorList inputs) {
   EdgeList roots, captures;
-  variable_list grads;
-  prepare_roots("backward", tensors, grad_tensors, roots.edges, grads, create_graph);
+  Gradients grads(tensors.size());
+  prepare_roots("backward", tensors, grad_tensors, roots, grads, create_graph);
   RunOptions options{retain_graph.value_or(create_graph), create_graph, inputs.empty()};
   for (const Tensor& t : inputs) {
     GRADUS_CHECK(t.defined() && t.requires_grad(), "backward: one of the inputs does not require grad");
     captures.edges.push_back(gradient_edge(t.impl()));
   }
-  variable_list captured = run_backward(roots.edges, std::move(grads), captures.edges, options);
+  variable_list captured = run_backward(roots.edges, grads.data(), captures.edges, options);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!captured[i].defined()) continue;
     Tensor& sum = inputs[i].mutable_grad();
@@ -368,17 +365,22 @@ void backward(const variable_list& tensors, const variable_list& grad_tensors, s
   }
 }
 
+void backward(const variable_list& tensors, const variable_list& grad_tensors, std::optional<bool> retain_graph,
+              bool create_graph, const variable_list& inputs) {
+  backward_from(tensors, grad_tensors, retain_graph, create_graph, inputs);
+}
+
 variable_list grad(const variable_list& outputs, const variable_list& inputs, const variable_list& grad_outputs,
                    std::optional<bool> retain_graph, bool create_graph, bool allow_unused) {
   EdgeList roots, captures;
-  variable_list grads;
+  Gradients grads(outputs.size());
   GRADUS_CHECK(!inputs.empty(), "grad: the list of inputs is empty; expected at least one");
-  prepare_roots("grad", outputs, grad_outputs, roots.edges, grads, create_graph);
+  prepare_roots("grad", outputs, grad_outputs, roots, grads, create_graph);
   for (size_t i = 0; i < inputs.size(); ++i) {
     GRADUS_CHECK(inputs[i].defined() && inputs[i].requires_grad(), "grad: input ", i, " does not require grad");
     captures.edges.push_back(gradient_edge(inputs[i].impl()));
   }
-  variable_list result = run_backward(roots.edges, std::move(grads), captures.edges,
+  variable_list result = run_backward(roots.edges, grads.data(), captures.edges,
                                       {retain_graph.value_or(create_graph), create_graph, false});
   for (size_t i = 0; i < result.size(); ++i) {
     GRADUS_CHECK(allow_unused || result[i].defined(), "grad: input ", i,

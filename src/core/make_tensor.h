@@ -16,11 +16,16 @@ Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, ScalarType dtype, D
 void dense_strides(IntArrayRef sizes, MemoryFormat format, int64_t* strides);
 /// As `like`, in its memory order where that is dense (MemoryFormat::Preserve), with another dtype.
 Tensor empty_like(const Tensor& like, ScalarType dtype);
+/// empty_like() for the commonest case: `like` is contiguous and on the CPU, and `dtype` no wider than its own.
+Tensor empty_plain(const TensorImpl& like, ScalarType dtype);
 /// Same storage, another geometry, no history and no view relation.
 Tensor alias(const Tensor& t);
+Tensor alias_of(const TensorImpl& t);
 Tensor alias(const Tensor& t, IntArrayRef sizes, IntArrayRef strides, int64_t storage_offset);
 /// A view: as alias(), and it knows its root. `maker` is the operator's name for errors.
 Tensor view_of(const Tensor& base, IntArrayRef sizes, IntArrayRef strides, int64_t storage_offset, const char* maker);
+/// view_of() a contiguous tensor's elements in the same order, under other sizes.
+Tensor contiguous_view_of(const Tensor& base, IntArrayRef sizes, const char* maker);
 /// A tensor over existing storage.
 Tensor from_storage(Storage storage, IntArrayRef sizes, IntArrayRef strides, int64_t storage_offset, ScalarType dtype,
                     Device device);

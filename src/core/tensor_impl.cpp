@@ -8,6 +8,7 @@
 #include <gradus/core/allocator.h>
 
 #include "autograd_hooks.h"
+#include "counting.h"
 #include "heap.h"
 #include "make_tensor.h"
 
@@ -53,7 +54,7 @@ void free_storage(StorageImpl* s) noexcept {
 }
 
 void release_storage(StorageImpl* s) noexcept {
-  if (s->refs.load(std::memory_order_acquire) == 1 || s->refs.fetch_sub(1, std::memory_order_acq_rel) == 1)
+  if (s->refs.load(std::memory_order_acquire) == 1 || core::count_down<uint32_t>(s->refs, 1) == 1)
     free_storage(s);
 }
 
@@ -99,7 +100,7 @@ void destroy_held(TensorImpl* t) noexcept {
 
 void release_hold(TensorImpl* t) noexcept {
   if (t->counts_.load(std::memory_order_acquire) == TensorImpl::kHoldOne ||
-      t->counts_.fetch_sub(TensorImpl::kHoldOne, std::memory_order_acq_rel) == TensorImpl::kHoldOne) {
+      core::count_down(t->counts_, TensorImpl::kHoldOne) == TensorImpl::kHoldOne) {
     destroy_held(t);
   }
 }
@@ -107,6 +108,14 @@ void release_hold(TensorImpl* t) noexcept {
 }  // namespace
 
 void TensorImpl::destroy_sole() {
+  // A small result that nothing else knows of: the commonest end.
+  if ((flags_ & (kEmbedded | kView)) == kEmbedded && node_ == nullptr && extra_ == nullptr &&
+      geometry_.ndim() <= Geometry::kInline && storage_ == embedded_storage(this) &&
+      storage_->refs.load(std::memory_order_acquire) == 1 && storage_->cache.load(std::memory_order_relaxed) == nullptr)
+      [[likely]] {
+    core::small_free(this, block_bytes_);
+    return;
+  }
   drop_autograd(this);
   if (has(kView)) {
     TensorImpl* base = view_.base;
@@ -118,13 +127,13 @@ void TensorImpl::destroy_sole() {
 }
 
 void TensorImpl::release_shared() {
-  const uint64_t before = counts_.fetch_sub(kStrongOne, std::memory_order_acq_rel);
+  const uint64_t before = core::count_down(counts_, kStrongOne);
   if (static_cast<uint32_t>(before) != 1) return;
   // The strong ones are gone, holds remain (among them the one that all strong ones share): history goes, memory stays.
   drop_autograd(this);
   if (has(kView)) {
     // A held view must not keep its root's history: that could be a cycle through the node which holds the view.
-    view_.base->counts_.fetch_add(kHoldOne, std::memory_order_relaxed);
+    core::count_up(view_.base->counts_, kHoldOne);
     view_.base->release();
   }
   release_hold(this);
@@ -133,7 +142,7 @@ void TensorImpl::release_shared() {
 namespace core {
 
 void hold(TensorImpl* t) {
-  t->counts_.fetch_add(TensorImpl::kHoldOne, std::memory_order_relaxed);
+  count_up(t->counts_, TensorImpl::kHoldOne);
 }
 void unhold(TensorImpl* t) noexcept {
   release_hold(t);
@@ -141,6 +150,11 @@ void unhold(TensorImpl* t) noexcept {
 
 bool try_retain(TensorImpl* t) {
   uint64_t c = t->counts_.load(std::memory_order_acquire);
+  if (single_threaded()) {
+    if (static_cast<uint32_t>(c) == 0) return false;
+    t->counts_.store(c + TensorImpl::kStrongOne, std::memory_order_relaxed);
+    return true;
+  }
   while (static_cast<uint32_t>(c) != 0) {
     if (t->counts_.compare_exchange_weak(c, c + TensorImpl::kStrongOne, std::memory_order_acq_rel)) return true;
   }
@@ -280,7 +294,7 @@ bool overlaps_itself(const TensorImpl& t) {
 
 namespace {
 
-TensorImpl* new_impl(size_t bytes, ScalarType dtype, Device device) {
+[[gnu::always_inline]] inline TensorImpl* new_impl(size_t bytes, ScalarType dtype, Device device) {
   auto* t = new (small_allocate(bytes)) TensorImpl;
   t->block_bytes_ = static_cast<uint32_t>(bytes);
   t->dtype_ = dtype;
@@ -293,9 +307,10 @@ Device with_index(Device d) {
   return d.is_cuda() && !d.has_index() ? Device(d.type(), 0) : d.is_cpu() ? Device(kCPU) : d;
 }
 
-// Attaches new memory for `nbytes` to a tensor made with room for it where it is small.
-void attach_memory(TensorImpl* t, size_t nbytes, bool embedded) {
-  if (embedded) {
+// A tensor with new memory and no geometry yet. Small memory lies in the tensor's own block.
+[[gnu::always_inline]] inline TensorImpl* new_with_memory(size_t nbytes, ScalarType dtype, Device device) {
+  if (nbytes <= kEmbeddedMax && device.is_cpu()) {
+    TensorImpl* t = new_impl(kDataOffset + nbytes, dtype, device);
     auto* s = new (embedded_storage(t)) StorageImpl;
     s->embedded = true;
     s->nbytes = nbytes;
@@ -303,10 +318,27 @@ void attach_memory(TensorImpl* t, size_t nbytes, bool embedded) {
     t->flags_ |= TensorImpl::kEmbedded;
     t->storage_ = s;
     t->data_ = s->data;
-    return;
+    return t;
   }
-  t->storage_ = Storage::allocate(nbytes, t->device_).release();
+  Storage memory = Storage::allocate(nbytes, device);
+  TensorImpl* t = new_impl(sizeof(TensorImpl), dtype, device);
+  t->storage_ = memory.release();
   t->data_ = t->storage_->data;
+  return t;
+}
+
+// The geometry of a contiguous tensor of `numel` elements.
+[[gnu::always_inline]] inline void lay_out_contiguous(TensorImpl* t, const int64_t* sizes, int n, int64_t numel) {
+  t->geometry_.resize(n);
+  int64_t *s = t->geometry_.sizes_data(), *strides = t->geometry_.strides_data();
+  int64_t step = 1;
+  for (int d = n; d-- > 0;) {
+    s[d] = sizes[d];
+    strides[d] = step;
+    step *= sizes[d] > 0 ? sizes[d] : 1;
+  }
+  t->numel_ = numel;
+  t->flags_ |= TensorImpl::kContiguous | TensorImpl::kDense;
 }
 
 }  // namespace
@@ -314,27 +346,22 @@ void attach_memory(TensorImpl* t, size_t nbytes, bool embedded) {
 Tensor empty(IntArrayRef sizes, ScalarType dtype, Device device, MemoryFormat format) {
   const int64_t numel = checked_numel(sizes, dtype, "empty");
   GRADUS_CHECK_AS(TypeError, dtype != ScalarType::Undefined, "empty: the dtype is undefined");
-  const size_t nbytes = static_cast<size_t>(numel) * element_size(dtype);
-  const bool embedded = nbytes <= kEmbeddedMax && device.is_cpu();
-  Tensor result(new_impl(embedded ? kDataOffset + nbytes : sizeof(TensorImpl), dtype, with_index(device)));
+  Tensor result(new_with_memory(static_cast<size_t>(numel) * element_size(dtype), dtype, with_index(device)));
   TensorImpl* t = result.impl();
-  attach_memory(t, nbytes, embedded);
-  t->geometry_.resize(static_cast<int>(sizes.size()));
-  int64_t* s = t->geometry_.sizes_data();
-  for (size_t i = 0; i < sizes.size(); ++i) s[i] = sizes[i];
   if (format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve) [[likely]] {
-    int64_t* strides = t->geometry_.strides_data();
-    int64_t step = 1;
-    for (size_t d = sizes.size(); d-- > 0;) {
-      strides[d] = step;
-      step *= s[d] > 0 ? s[d] : 1;
-    }
-    t->numel_ = numel;
-    t->flags_ |= TensorImpl::kContiguous | TensorImpl::kDense;
+    lay_out_contiguous(t, sizes.data(), static_cast<int>(sizes.size()), numel);
   } else {
+    t->geometry_.resize(static_cast<int>(sizes.size()));
+    std::copy(sizes.begin(), sizes.end(), t->geometry_.sizes_data());
     dense_strides(sizes, format, t->geometry_.strides_data());
     refresh_geometry(*t);
   }
+  return result;
+}
+
+Tensor empty_plain(const TensorImpl& like, ScalarType dtype) {
+  Tensor result(new_with_memory(static_cast<size_t>(like.numel_) * element_size(dtype), dtype, Device(kCPU)));
+  lay_out_contiguous(result.impl(), like.geometry_.sizes_data(), like.geometry_.ndim(), like.numel_);
   return result;
 }
 
@@ -364,10 +391,8 @@ Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, ScalarType dtype, D
                " strides were given; expected as many of each");
   checked_numel(sizes, dtype, "empty_strided");
   const size_t nbytes = reach(sizes, strides, 0, dtype, "empty_strided");
-  const bool embedded = nbytes <= kEmbeddedMax && device.is_cpu();
-  Tensor result(new_impl(embedded ? kDataOffset + nbytes : sizeof(TensorImpl), dtype, with_index(device)));
+  Tensor result(new_with_memory(nbytes, dtype, with_index(device)));
   TensorImpl* t = result.impl();
-  attach_memory(t, nbytes, embedded);
   t->geometry_.set(sizes, strides);
   refresh_geometry(*t);
   return result;
@@ -422,21 +447,35 @@ Tensor alias(const Tensor& tensor, IntArrayRef sizes, IntArrayRef strides, int64
   Tensor result(clone_header(t));
   TensorImpl* a = result.impl();
   a->storage_ = t.storage_;
-  if (a->storage_) a->storage_->refs.fetch_add(1, std::memory_order_relaxed);
+  if (a->storage_) core::count_up<uint32_t>(a->storage_->refs, 1);
   place(a, t, sizes, strides, offset);
   return result;
 }
 
-Tensor alias(const Tensor& t) {
-  return alias(t, t.sizes(), t.strides(), t.storage_offset());
+Tensor alias(const Tensor& tensor) {
+  return alias_of(*tensor.impl());
+}
+Tensor alias_of(const TensorImpl& t) {
+  Tensor result(clone_header(t));
+  TensorImpl* a = result.impl();
+  a->storage_ = t.storage_;
+  if (a->storage_) core::count_up<uint32_t>(a->storage_->refs, 1);
+  a->storage_offset_ = t.storage_offset_;
+  a->data_ = t.data_;
+  a->geometry_ = t.geometry_;
+  a->numel_ = t.numel_;
+  a->flags_ |= t.flags_ & kGeometryFlags;
+  return result;
 }
 
-Tensor view_of(const Tensor& tensor, IntArrayRef sizes, IntArrayRef strides, int64_t offset, const char* maker) {
+namespace {
+// A view of `tensor` without geometry.
+Tensor bare_view_of(const Tensor& tensor, const char* maker) {
   TensorImpl& t = *tensor.impl();
   Tensor result(clone_header(t));
   TensorImpl* v = result.impl();
   TensorImpl* base = t.has(TensorImpl::kView) ? t.view_.base : &t;
-  base->retain();
+  count_up(base->counts_, TensorImpl::kStrongOne);
   v->view_.base = base;
   v->view_.maker = maker;
   v->flags_ |= TensorImpl::kView;
@@ -446,11 +485,27 @@ Tensor view_of(const Tensor& tensor, IntArrayRef sizes, IntArrayRef strides, int
     if (base->has(TensorImpl::kEmbedded) && t.storage_ == embedded_storage(base)) {
       v->flags_ |= TensorImpl::kBorrowed;
     } else {
-      t.storage_->refs.fetch_add(1, std::memory_order_relaxed);
+      core::count_up<uint32_t>(t.storage_->refs, 1);
     }
     v->view_.version = t.storage_->version.load(std::memory_order_relaxed);
   }
-  place(v, t, sizes, strides, offset);
+  return result;
+}
+}  // namespace
+
+Tensor view_of(const Tensor& tensor, IntArrayRef sizes, IntArrayRef strides, int64_t offset, const char* maker) {
+  Tensor result = bare_view_of(tensor, maker);
+  place(result.impl(), *tensor.impl(), sizes, strides, offset);
+  return result;
+}
+
+Tensor contiguous_view_of(const Tensor& tensor, IntArrayRef sizes, const char* maker) {
+  const TensorImpl& t = *tensor.impl();
+  Tensor result = bare_view_of(tensor, maker);
+  TensorImpl* v = result.impl();
+  v->storage_offset_ = t.storage_offset_;
+  v->data_ = t.data_;
+  lay_out_contiguous(v, sizes.data(), static_cast<int>(sizes.size()), t.numel_);
   return result;
 }
 
@@ -556,7 +611,7 @@ void resize(const Tensor& tensor, IntArrayRef sizes, MemoryFormat format, const 
 }  // namespace core
 
 Storage::Storage(const Storage& o) : impl_(o.impl_) {
-  if (impl_) impl_->refs.fetch_add(1, std::memory_order_relaxed);
+  if (impl_) core::count_up<uint32_t>(impl_->refs, 1);
 }
 Storage::~Storage() {
   if (impl_) release_storage(impl_);
@@ -626,7 +681,7 @@ bool is_contiguous_in(const TensorImpl& t, MemoryFormat format) {
 Storage TensorBase::storage() const {
   const TensorImpl& t = get("storage()");
   if (!t.storage_) return Storage();
-  t.storage_->refs.fetch_add(1, std::memory_order_relaxed);
+  core::count_up<uint32_t>(t.storage_->refs, 1);
   return Storage(t.storage_);
 }
 

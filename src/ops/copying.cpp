@@ -40,7 +40,7 @@ void fill_raw(const Tensor& tensor, const Scalar& value) {
     for (size_t d = t.sizes().size(); d-- > 0;) {
       if (t.sizes()[d] == 1) continue;
       l.sizes[l.ndim] = t.sizes()[d];
-      l.strides[0][l.ndim++] = t.strides()[d] * item;
+      l.strides[l.ndim++][0] = t.strides()[d] * item;
     }
     if (l.ndim == 0) l.sizes[0] = 1, l.strides[0][0] = item, l.ndim = 1;
   }

@@ -27,15 +27,15 @@ kernels::Loop places(const TensorImpl& out, const TensorImpl& in, int64_t dim) {
     const auto i = static_cast<size_t>(d);
     if (d == dim || in.sizes()[i] == 1) continue;
     l.sizes[l.ndim] = in.sizes()[i];
-    l.strides[0][l.ndim] = out.strides()[i] * out_item;
-    l.strides[1][l.ndim] = in.strides()[i] * in_item;
+    l.strides[l.ndim][0] = out.strides()[i] * out_item;
+    l.strides[l.ndim][1] = in.strides()[i] * in_item;
     l.numel *= in.sizes()[i];
     ++l.ndim;
   }
   if (l.ndim == 0) {
     l.ndim = 1;
     l.sizes[0] = 1;
-    l.strides[0][0] = l.strides[1][0] = 0;
+    l.strides[0][0] = l.strides[0][1] = 0;
   }
   l.operands = 2;
   l.contiguous = false;

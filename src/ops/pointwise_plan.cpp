@@ -100,11 +100,13 @@ DimVector broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b) {
 }
 
 Pointwise::Pointwise(const Dest& dest, const char* op, Promote promote, Operand a) {
-  if (!try_fast(dest, op, promote, &a, 1)) plan(dest, op, promote, &a, 1);
+  if (!try_fast(dest, op, promote, a)) plan(dest, op, promote, &a, 1);
 }
 Pointwise::Pointwise(const Dest& dest, const char* op, Promote promote, Operand a, Operand b) {
+  if (try_fast(dest, op, promote, a, b)) [[likely]]
+    return;
   const Operand in[] = {a, b};
-  if (!try_fast(dest, op, promote, in, 2)) plan(dest, op, promote, in, 2);
+  plan(dest, op, promote, in, 2);
 }
 Pointwise::Pointwise(const Dest& dest, const char* op, Promote promote, Operand a, Operand b, Operand c) {
   const Operand in[] = {a, b, c};
@@ -117,85 +119,116 @@ Pointwise::Pointwise(const Dest& dest, const char* op, ScalarType result, const 
   plan(dest, op, Promote::kNone, in, 3, result);
 }
 
-// Equal dtypes and shapes, contiguous, on the CPU; a fresh result or self in place.
-bool Pointwise::try_fast(const Dest& dest, const char* op, Promote promote, const Operand* in, int count) {
-  if (dest.is_out() || !in[0].tensor || !in[0].tensor->defined()) return false;
-  const TensorImpl& a = *in[0].tensor->impl();
-  const ScalarType dtype = a.dtype_;
-  if (!a.has(TensorImpl::kContiguous) || !a.device_.is_cpu() || a.has(TensorImpl::kWrappedNumber)) return false;
-  if (promote == Promote::kFloat && !is_floating_point(dtype)) return false;
-  if (promote == Promote::kNone) return false;
-  loop_.data[1] = static_cast<char*>(a.data_);
-  const auto item = static_cast<int64_t>(element_size(dtype));
-  loop_.strides[1][0] = item;
-  if (count == 2) {
-    if (in[1].tensor) {
-      const TensorImpl* b = in[1].tensor->impl();
-      if (!b || b->dtype_ != dtype || !b->device_.is_cpu() || b->has(TensorImpl::kWrappedNumber) ||
-          b->sizes() != a.sizes())
-        return false;
-      if (b->has(TensorImpl::kContiguous)) {
-        loop_.strides[2][0] = item;
-      } else if (b->has(TensorImpl::kAllStridesZero)) {
-        loop_.strides[2][0] = 0;
-      } else {
-        return false;
-      }
-      if (dest.is_inplace() && b != &a && b->storage_ == a.storage_) return false;
-      loop_.data[2] = static_cast<char*>(b->data_);
-    } else {
-      // A number that does not change the dtype.
-      const Scalar& s = *in[1].scalar;
-      if (a.dim() == 0 || s.isComplex() || (s.isFloatingPoint() && !is_floating_point(dtype)) ||
-          (dtype != kFloat && dtype != kDouble))
-        return false;
-      if (dtype == kFloat) {
-        const float v = static_cast<float>(s.as_double());
-        std::memcpy(scalar_values_[1], &v, sizeof v);
-      } else {
-        scalar_values_[1][0] = s.as_double();
-      }
-      loop_.data[2] = reinterpret_cast<char*>(scalar_values_[1]);
-      loop_.strides[2][0] = 0;
-    }
+namespace {
+
+// Walked as one row, of the dtype that decides: contiguous, on the CPU, no number in disguise.
+bool is_plain(const TensorImpl& t) {
+  return (t.flags_ & (TensorImpl::kContiguous | TensorImpl::kWrappedNumber)) == TensorImpl::kContiguous &&
+         t.device_.is_cpu();
+}
+
+bool is_expanded_scalar(const TensorImpl& t) {
+  return (t.flags_ & (TensorImpl::kAllStridesZero | TensorImpl::kWrappedNumber)) == TensorImpl::kAllStridesZero &&
+         t.device_.is_cpu();
+}
+
+bool same_sizes(const TensorImpl& a, const TensorImpl& b) {
+  const int n = a.geometry_.ndim();
+  if (n != b.geometry_.ndim()) return false;
+  const int64_t *s = a.geometry_.sizes_data(), *t = b.geometry_.sizes_data();
+  for (int d = 0; d < n; ++d) {
+    if (s[d] != t[d]) return false;
   }
+  return true;
+}
+
+}  // namespace
+
+// The common case, which touches no heap but for the result: equal dtypes and shapes, plain; a fresh result or self in
+// place. Here its second half: the result, which is like `like`, and the loop over all of it.
+inline bool Pointwise::plain_result(const Dest& dest, const char* op, Promote promote, const TensorImpl& like,
+                                    int operands) {
+  const ScalarType dtype = like.dtype_;
+  if (promote == Promote::kFloat && !is_floating_point(dtype)) return false;
   const ScalarType out_dtype = promote == Promote::kCompare ? ScalarType::Bool : dtype;
-  if (dest.is_inplace()) {
-    const Tensor& self = dest.target();
-    if (self.impl() != &a || out_dtype != dtype || a.has(TensorImpl::kInference)) return false;
-    a.storage_->bump(op);
-    loop_.data[0] = static_cast<char*>(a.data_);
-  } else {
-    out_ = core::empty(a.sizes(), out_dtype, Device(kCPU));
+  if (dest.is_fresh()) [[likely]] {
+    out_ = core::empty_plain(like, out_dtype);
     loop_.data[0] = static_cast<char*>(out_.impl()->data_);
+  } else {
+    if (!dest.is_inplace() || dest.target().impl() != &like || out_dtype != dtype || like.has(TensorImpl::kInference))
+      return false;
+    like.storage_->bump(op);
+    loop_.data[0] = static_cast<char*>(like.data_);
   }
   loop_.strides[0][0] = static_cast<int64_t>(element_size(out_dtype));
   loop_.ndim = 1;
-  loop_.operands = count + 1;
+  loop_.operands = operands;
   loop_.contiguous = true;
   loop_.dtype = dtype;
   loop_.out_dtype = out_dtype;
-  loop_.numel = loop_.sizes[0] = a.numel_;
+  loop_.numel = loop_.sizes[0] = like.numel_;
   return true;
+}
+
+bool Pointwise::try_fast(const Dest& dest, const char* op, Promote promote, const Operand& in) {
+  const TensorImpl* a = in.tensor ? in.tensor->impl() : nullptr;
+  if (!a || !is_plain(*a) || promote == Promote::kNone) return false;
+  input(1, *a, static_cast<int64_t>(element_size(a->dtype_)));
+  return plain_result(dest, op, promote, *a, 2);
+}
+
+bool Pointwise::try_fast(const Dest& dest, const char* op, Promote promote, const Operand& left, const Operand& right) {
+  const TensorImpl* a = left.tensor ? left.tensor->impl() : nullptr;
+  if (!a || promote == Promote::kNone) return false;
+  if (!right.tensor) return is_plain(*a) && try_fast_number(dest, op, promote, *a, *right.scalar);
+  const TensorImpl* b = right.tensor->impl();
+  if (!b || b->dtype_ != a->dtype_ || !same_sizes(*a, *b)) return false;
+  const auto item = static_cast<int64_t>(element_size(a->dtype_));
+  const bool a_plain = is_plain(*a), b_plain = is_plain(*b);
+  // One of them may be an expanded scalar, as the gradient of a sum is.
+  if (!(a_plain ? b_plain || is_expanded_scalar(*b) : b_plain && is_expanded_scalar(*a) && dest.is_fresh()))
+    return false;
+  if (dest.is_inplace() && b != a && b->storage_ == a->storage_) return false;
+  input(1, *a, a_plain ? item : 0);
+  input(2, *b, b_plain ? item : 0);
+  return plain_result(dest, op, promote, a_plain ? *a : *b, 3);
+}
+
+// With a number that does not change the dtype.
+bool Pointwise::try_fast_number(const Dest& dest, const char* op, Promote promote, const TensorImpl& a,
+                                const Scalar& number) {
+  const ScalarType dtype = a.dtype_;
+  if ((dtype != kFloat && dtype != kDouble) || a.dim() == 0 || number.isComplex()) return false;
+  if (dtype == kFloat) {
+    const float v = static_cast<float>(number.as_double());
+    std::memcpy(&number_, &v, sizeof v);
+  } else {
+    number_ = number.as_double();
+  }
+  loop_.data[2] = reinterpret_cast<char*>(&number_);
+  loop_.strides[0][2] = 0;
+  input(1, a, static_cast<int64_t>(element_size(dtype)));
+  return plain_result(dest, op, promote, a, 3);
 }
 
 // The operand as the kernel wants it: in `dtype`, not sharing memory with what is written in another arrangement.
 const TensorImpl* Pointwise::cast_operand(int i, const Operand& in, ScalarType dtype, const TensorImpl& written,
                                           const Dest& dest) {
+  Tensor& temporary = general_->temporaries[i];
   if (in.scalar) {
-    temporaries_[i] = core::scalar_tensor(*in.scalar, dtype, device_, false);
-    return temporaries_[i].impl();
+    temporary = core::scalar_tensor(*in.scalar, dtype, device_, false);
+    return temporary.impl();
   }
   const TensorImpl* t = in.tensor->impl();
   if (t->dtype_ != dtype) {
-    temporaries_[i] = cast(*in.tensor, dtype);
-    return temporaries_[i].impl();
+    temporary = cast(*in.tensor, dtype);
+    return temporary.impl();
   }
   if (!dest.is_fresh() && overlaps_partly(written, *t)) {
     Tensor copy = core::empty_like(*in.tensor, t->dtype_);
     copy_into(copy, *in.tensor);
-    temporaries_[i] = std::move(copy);
-    return temporaries_[i].impl();
+    temporary = std::move(copy);
+    return temporary.impl();
   }
   return t;
 }
@@ -259,6 +292,7 @@ Tensor empty_result(const Operand* in, int count, IntArrayRef shape, ScalarType 
 
 void Pointwise::plan(const Dest& dest, const char* op, Promote promote, const Operand* in, int count,
                      ScalarType given) {
+  general_ = std::make_unique<General>();
   TypeState types;
   DimVector shape;
   bool shaped = false;
@@ -304,9 +338,9 @@ void Pointwise::plan(const Dest& dest, const char* op, Promote promote, const Op
                  first ? first->suggest_memory_format() : MemoryFormat::Contiguous);
     written = target;
     if (target.scalar_type() != result) {
-      cast_back_ = true;
-      cast_back_target_ = target;
       written = core::empty(shape, result, device_);
+      general_->cast_back_to = target;
+      general_->cast_back_from = written;
     }
     out_ = target;
   }
@@ -317,7 +351,6 @@ void Pointwise::plan(const Dest& dest, const char* op, Promote promote, const Op
     const ScalarType wanted = promote == Promote::kNone && in[i].tensor ? in[i].tensor->scalar_type() : dtype;
     operands[i + 1] = cast_operand(i, in[i], wanted, *written.impl(), dest);
   }
-  if (cast_back_) cast_back_source_ = written;
   loop_.dtype = dtype;
   loop_.out_dtype = result;
   build_loop(operands, count + 1, shape);
@@ -341,7 +374,7 @@ void Pointwise::build_loop(const TensorImpl* const* operands, int count, IntArra
     for (int k = 0; k < count; ++k) {
       const int lead = n - static_cast<int>(operands[k]->dim());
       const int64_t own = d >= lead ? operands[k]->sizes()[static_cast<size_t>(d - lead)] : 1;
-      l.strides[k][dims] = own == 1 ? 0
+      l.strides[dims][k] = own == 1 ? 0
                                     : operands[k]->strides()[static_cast<size_t>(d - lead)] *
                                           static_cast<int64_t>(element_size(operands[k]->dtype_));
     }
@@ -350,38 +383,34 @@ void Pointwise::build_loop(const TensorImpl* const* operands, int count, IntArra
   // In the order the output lies in memory.
   auto swap_dims = [&](int i, int j) {
     std::swap(l.sizes[i], l.sizes[j]);
-    for (int k = 0; k < count; ++k) std::swap(l.strides[k][i], l.strides[k][j]);
+    for (int k = 0; k < count; ++k) std::swap(l.strides[i][k], l.strides[j][k]);
   };
   for (int i = 1; i < dims; ++i) {
-    for (int j = i; j > 0 && l.strides[0][j] < l.strides[0][j - 1]; --j) swap_dims(j, j - 1);
+    for (int j = i; j > 0 && l.strides[j][0] < l.strides[j - 1][0]; --j) swap_dims(j, j - 1);
   }
   // Neighbours that every operand walks as one.
   int merged = 0;
   for (int d = 1; d < dims; ++d) {
     bool one = true;
-    for (int k = 0; k < count && one; ++k) one = l.strides[k][d] == l.strides[k][merged] * l.sizes[merged];
+    for (int k = 0; k < count && one; ++k) one = l.strides[d][k] == l.strides[merged][k] * l.sizes[merged];
     if (one) {
       l.sizes[merged] *= l.sizes[d];
       continue;
     }
     ++merged;
     l.sizes[merged] = l.sizes[d];
-    for (int k = 0; k < count; ++k) l.strides[k][merged] = l.strides[k][d];
+    for (int k = 0; k < count; ++k) l.strides[merged][k] = l.strides[d][k];
   }
   if (dims == 0) {
     l.sizes[0] = 1;
-    for (int k = 0; k < count; ++k) l.strides[k][0] = static_cast<int64_t>(element_size(operands[k]->dtype_));
+    for (int k = 0; k < count; ++k) l.strides[0][k] = static_cast<int64_t>(element_size(operands[k]->dtype_));
     l.ndim = 1;
   } else {
     l.ndim = merged + 1;
   }
   l.contiguous = l.ndim == 1;
   for (int k = 0; k < count; ++k)
-    l.contiguous &= l.strides[k][0] == static_cast<int64_t>(element_size(operands[k]->dtype_));
-}
-
-void Pointwise::store_cast_back() {
-  copy_into(cast_back_target_, cast_back_source_);
+    l.contiguous &= l.strides[0][k] == static_cast<int64_t>(element_size(operands[k]->dtype_));
 }
 
 Tensor copy_into(const Tensor& to, const Tensor& from) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <memory>
 
 #include <kernels/elementwise.h>
 
@@ -31,6 +32,9 @@ struct Operand {
   const Scalar* scalar = nullptr;
 };
 
+/// Element by element, cast and broadcast; no checks of autograd. Returns `to`.
+Tensor copy_into(const Tensor& to, const Tensor& from);
+
 class Pointwise {
  public:
   Pointwise(const Dest& dest, const char* op, Promote promote, Operand a);
@@ -46,29 +50,37 @@ class Pointwise {
   ScalarType dtype() const { return loop_.dtype; }
   /// The result. In the in-place form it is undefined where no handle is needed: the caller has self.
   Tensor finish() {
-    if (cast_back_) [[unlikely]]
-      store_cast_back();
+    if (general_ && general_->cast_back_to.defined()) [[unlikely]]
+      copy_into(general_->cast_back_to, general_->cast_back_from);
     return std::move(out_);
   }
 
  private:
   friend Tensor copy_into(const Tensor& to, const Tensor& from);
   Pointwise() = default;
-  bool try_fast(const Dest& dest, const char* op, Promote promote, const Operand* in, int count);
+  bool try_fast(const Dest& dest, const char* op, Promote promote, const Operand& a);
+  bool try_fast(const Dest& dest, const char* op, Promote promote, const Operand& a, const Operand& b);
+  bool try_fast_number(const Dest& dest, const char* op, Promote promote, const TensorImpl& a, const Scalar& number);
+  void input(int k, const TensorImpl& t, int64_t step) {
+    loop_.data[k] = static_cast<char*>(t.data_);
+    loop_.strides[0][k] = step;
+  }
+  bool plain_result(const Dest& dest, const char* op, Promote promote, const TensorImpl& like, int operands);
   void plan(const Dest& dest, const char* op, Promote promote, const Operand* in, int count,
             ScalarType result = ScalarType::Undefined);
   void build_loop(const TensorImpl* const* operands, int count, IntArrayRef shape);
   const TensorImpl* cast_operand(int i, const Operand& in, ScalarType dtype, const TensorImpl& written,
                                  const Dest& dest);
-  void store_cast_back();
 
+  // What only the general case needs; the common one must not pay for making and destroying it.
+  struct General {
+    Tensor temporaries[3];
+    Tensor cast_back_to, cast_back_from;
+  };
   Tensor out_;
-  Tensor temporaries_[3];
-  Tensor cast_back_target_, cast_back_source_;
-  bool cast_back_ = false;
+  std::unique_ptr<General> general_;
   Device device_;
-  double scalar_values_[3][2];  // a number operand, in the computing dtype
-  TensorImpl* scalar_impls_[3] = {};
+  double number_;  // a number operand of the common case, in the computing dtype
   kernels::Loop loop_;
 };
 
@@ -76,8 +88,6 @@ class Pointwise {
 ScalarType result_type(std::initializer_list<Operand> operands);
 /// The shape two shapes broadcast to. Throws Error naming `op`.
 DimVector broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b);
-/// Element by element, cast and broadcast; no checks of autograd. Returns `to`.
-Tensor copy_into(const Tensor& to, const Tensor& from);
 /// `t` in another dtype without history; itself where it has that one.
 Tensor cast(const Tensor& t, ScalarType dtype);
 

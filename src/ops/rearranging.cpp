@@ -36,12 +36,12 @@ Tensor flip(const Tensor& self, IntArrayRef dims) {
       const int64_t size = t.sizes()[d], step = t.strides()[d] * item;
       if (size == 1) continue;
       l.sizes[l.ndim] = size;
-      l.strides[0][l.ndim] = out.strides()[d] * item;
-      l.strides[1][l.ndim++] = flipped[d] ? -step : step;
+      l.strides[l.ndim][0] = out.strides()[d] * item;
+      l.strides[l.ndim++][1] = flipped[d] ? -step : step;
       if (flipped[d]) l.data[1] += (size - 1) * step;
     }
-    if (l.ndim == 0) l.sizes[0] = 1, l.strides[0][0] = l.strides[1][0] = item, l.ndim = 1;
-    l.contiguous = l.ndim == 1 && l.strides[0][0] == item && l.strides[1][0] == item;
+    if (l.ndim == 0) l.sizes[0] = 1, l.strides[0][0] = l.strides[0][1] = item, l.ndim = 1;
+    l.contiguous = l.ndim == 1 && l.strides[0][0] == item && l.strides[0][1] == item;
     kernels::copy(t.device_, l);
   }
   if (auto r = recording(self))

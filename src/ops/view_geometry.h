@@ -38,15 +38,18 @@ inline autograd::CreationMeta creation_here(bool one_of_several) {
   return flags & core::kInferenceMode ? CreationMeta::kInference : CreationMeta::kNoGrad;
 }
 
-/// A view of `self` that knows its root and how it was made. Not recorded yet.
-inline Tensor make_view(const Tensor& self, IntArrayRef sizes, IntArrayRef strides, int64_t offset, const char* maker,
-                        bool one_of_several = false) {
-  Tensor out = core::view_of(self, sizes, strides, offset, maker);
+/// Notes in `out`, a new view of `self`, how it was made.
+inline Tensor mark_view(const Tensor& self, Tensor out, bool one_of_several) {
   auto creation = static_cast<uint8_t>(creation_here(one_of_several));
   // A view of a view is as restricted as that one.
   if (creation == 0 && self.is_view()) creation = self.impl()->view_.creation;
   out.impl()->view_.creation = creation;
   return out;
+}
+/// A view of `self` that knows its root and how it was made. Not recorded yet.
+inline Tensor make_view(const Tensor& self, IntArrayRef sizes, IntArrayRef strides, int64_t offset, const char* maker,
+                        bool one_of_several = false) {
+  return mark_view(self, core::view_of(self, sizes, strides, offset, maker), one_of_several);
 }
 inline Tensor make_view(const Tensor& self, const Geo& g, const char* maker, bool one_of_several = false) {
   return make_view(self, g.sizes, g.strides, g.offset, maker, one_of_several);

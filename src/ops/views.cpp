@@ -77,6 +77,8 @@ Tensor record_reshape(const Tensor& self, Tensor out, const char* node) {
 Tensor view(const Tensor& self, IntArrayRef size) {
   const TensorImpl& t = defined(self, "view");
   const DimVector sizes = infer_size("view", size, t.numel_);
+  if (t.has(TensorImpl::kContiguous) && t.numel_ != 0) [[likely]]
+    return record_reshape(self, mark_view(self, core::contiguous_view_of(self, sizes, "View"), false), "ViewBackward0");
   DimVector strides(sizes.size());
   GRADUS_CHECK(view_strides(t, sizes, strides.data()), "view: shape ", size,
                " is not compatible with a tensor of shape ", t.sizes(), " and strides ", t.strides(),
