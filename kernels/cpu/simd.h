@@ -17,3 +17,11 @@
 #endif
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+
+#if HWY_TARGET == HWY_SCALAR && !defined(__clang__)
+// For the rare processor without AVX2 small code is worth more than fast code: this target would be a third of all.
+#undef HWY_BEFORE_NAMESPACE
+#undef HWY_AFTER_NAMESPACE
+#define HWY_BEFORE_NAMESPACE() _Pragma("GCC push_options") _Pragma("GCC optimize(\"Os\")") static_assert(true)
+#define HWY_AFTER_NAMESPACE() _Pragma("GCC pop_options") static_assert(true)
+#endif

@@ -84,7 +84,7 @@ void FunctionRun::finish(variable_list& outputs, variable_list (*backward)(Autog
   }
   if (!recording_) return;
 
-  Node* node = make_node(
+  NewNode owner = make_node(
       name_, arguments_.size(), outputs.size(),
       [context = context, backward, count = arguments_.size()](const GradIn& g, GradOut& d) {
         AutogradContext::State& s = *context->state_;
@@ -101,6 +101,7 @@ void FunctionRun::finish(variable_list& outputs, variable_list (*backward)(Autog
           if (d.needs(i)) d[i] = result[i];
         }
       });
+  Node* const node = owner.get();
   for (size_t i = 0; i < arguments_.size(); ++i) {
     if (state.needs[i]) node->edges_[i] = gradient_edge(arguments_[i].impl());
   }
@@ -108,7 +109,6 @@ void FunctionRun::finish(variable_list& outputs, variable_list (*backward)(Autog
 
   // An output that is an input must not take over that input's history; a changed one is rebased, another becomes a
   // view.
-  bool used = false;
   for (size_t i = 0; i < outputs.size(); ++i) {
     Tensor& out = outputs[i];
     if (!out.defined()) continue;
@@ -119,12 +119,12 @@ void FunctionRun::finish(variable_list& outputs, variable_list (*backward)(Autog
     if (is_input && !is_dirty) out = core::view_of(out, out.sizes(), out.strides(), out.storage_offset(), name_);
     describe_output(node, nr, *out.impl());
     if (is_in(state.non_differentiable, out) || !is_differentiable(out.scalar_type())) continue;
-    if (used) node->retain();
-    used = true;
     if (is_dirty && out.impl()->has(TensorImpl::kView)) {
       GRADUS_CHECK(outputs.size() == 1, "Function: an in-place write into a view needs a Function with one output");
+      node->retain();
       rebase_history(out, node);
     } else {
+      node->retain();
       set_history(out, node, nr);
       if (out.impl()->has(TensorImpl::kView)) {
         out.impl()->view_.creation = static_cast<uint8_t>(CreationMeta::kCustomFunction);
@@ -152,7 +152,6 @@ void FunctionRun::finish(variable_list& outputs, variable_list (*backward)(Autog
   }
   state.to_save.clear();
   state.node = node;
-  if (!used) node->release();
 }
 
 }  // namespace detail

@@ -105,11 +105,12 @@ Tensor GradOut::unpack(const SavedTensor& saved) const {
   return saved.unpack(node_);
 }
 
-SavedTensor::SavedTensor(TensorImpl* t, int16_t edge) : impl_(t), edge_(edge) {
-  core::hold(impl_);
+SavedTensor::SavedTensor(TensorImpl* t, int16_t edge) : edge_(edge) {
   GRADUS_CHECK(
       !t->has(TensorImpl::kInference),
       "an inference tensor cannot be saved for backward; clone() it outside InferenceMode to get a normal one");
+  core::hold(t);
+  impl_ = t;
   if (t->storage_) version_ = t->storage_->version.load(std::memory_order_relaxed);
 }
 

@@ -6,6 +6,7 @@
 
 #include <gradus/autograd/node.h>
 
+#include "../core/autograd_hooks.h"
 #include "../core/counting.h"
 #include "../core/heap.h"
 #include "../core/thread_state.h"
@@ -104,21 +105,43 @@ struct LambdaKind {
   static constexpr NodeKind kind{&apply, &release};
 };
 
+/// Owns a node until somebody takes it over: what comes between may throw.
+class NewNode {
+ public:
+  explicit NewNode(Node* n) : n_(n) {}
+  NewNode(const NewNode&) = delete;
+  NewNode& operator=(const NewNode&) = delete;
+  ~NewNode() {
+    if (n_) release_node(n_);
+  }
+  Node* get() const { return n_; }
+  Node* operator->() const { return n_; }
+  Node* release() {
+    Node* n = n_;
+    n_ = nullptr;
+    return n;
+  }
+
+ private:
+  Node* n_;
+};
+
 /// A node whose backward is `f(const GradIn&, GradOut&)`.
 template <class F>
-Node* make_node(const char* name, size_t edges, size_t outputs, F&& f) {
+NewNode make_node(const char* name, size_t edges, size_t outputs, F&& f) {
   using Lambda = std::decay_t<F>;
   static_assert(alignof(Lambda) <= 16);
+  static_assert(std::is_nothrow_constructible_v<Lambda, F&&>);
   Node* n = allocate_node(name, &LambdaKind<Lambda>::kind, sizeof(Lambda), edges, outputs);
   new (n->payload_) Lambda(std::forward<F>(f));
-  return n;
+  return NewNode(n);
 }
 
 // --- in-place operators and views (views.cpp) ---
 /// Throws where an in-place write into `t` may not be recorded.
 void check_inplace(const Tensor& t, const char* op);
 /// `node` is the in-place operator's, its edge 0 the old self's. Afterwards `self` (and the root it views) has that
-/// history.
+/// history. Takes over one reference, also where it throws.
 void rebase_history(const Tensor& self, Node* node);
 /// The grad_fn of a view after its root changed.
 void refresh_view(TensorImpl* view);

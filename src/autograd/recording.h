@@ -56,30 +56,30 @@ class Recorder {
 
   template <class F>
   void node(const char* name, const Tensor& out, F&& f) {
-    Node* n = make_node(name, N, 1, std::forward<F>(f));
-    fill_edges(n);
+    NewNode n = make_node(name, N, 1, std::forward<F>(f));
+    fill_edges(n.get());
     if (inplace_) [[unlikely]] {
-      describe_output(n, 0, *self_->impl());
-      rebase_history(*self_, n);
+      describe_output(n.get(), 0, *self_->impl());
+      rebase_history(*self_, n.release());
     } else {
-      describe_output(n, 0, *out.impl());
-      set_history(out, n, 0);
+      describe_output(n.get(), 0, *out.impl());
+      set_history(out, n.release(), 0);
     }
   }
   /// An operator with several results; those of a dtype without gradients are left alone.
   template <class F>
   void node(const char* name, std::initializer_list<const Tensor*> outs, F&& f) {
-    Node* n = make_node(name, N, outs.size(), std::forward<F>(f));
-    fill_edges(n);
-    finish(n, outs.begin(), outs.size());
+    NewNode n = make_node(name, N, outs.size(), std::forward<F>(f));
+    fill_edges(n.get());
+    finish(n.release(), outs.begin(), outs.size());
   }
   template <class F>
   void node_of_list(const char* name, const std::vector<Tensor>& outs, F&& f) {
     std::vector<const Tensor*> pointers;
     for (const Tensor& t : outs) pointers.push_back(&t);
-    Node* n = make_node(name, N, outs.size(), std::forward<F>(f));
-    fill_edges(n);
-    finish(n, pointers.data(), pointers.size());
+    NewNode n = make_node(name, N, outs.size(), std::forward<F>(f));
+    fill_edges(n.get());
+    finish(n.release(), pointers.data(), pointers.size());
   }
 
  private:
@@ -154,11 +154,11 @@ class ListRecorder {
   explicit operator bool() const { return active_; }
   template <class F>
   void node(const char* name, const Tensor& out, F&& f) {
-    Node* n = make_node(name, inputs_.size(), 1, std::forward<F>(f));
+    NewNode n = make_node(name, inputs_.size(), 1, std::forward<F>(f));
     for (size_t i = 0; i < inputs_.size(); ++i) n->edges_[i] = gradient_edge(inputs_[i].impl());
-    number_node(n);
-    describe_output(n, 0, *out.impl());
-    set_history(out, n, 0);
+    number_node(n.get());
+    describe_output(n.get(), 0, *out.impl());
+    set_history(out, n.release(), 0);
   }
 
  private:

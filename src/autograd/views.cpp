@@ -53,14 +53,14 @@ void rebuild_from_root(TensorImpl* view) {
   TensorImpl* base = view->view_.base;
   Edge edge = gradient_edge(base);
   if (!edge.node) return;
-  Node* n = make_node("AsStridedBackward0", 1, 1,
+  NewNode n = make_node("AsStridedBackward0", 1, 1,
                       [root = ViewGeometry(*base), v = ViewGeometry(*view)](const GradIn& g, GradOut& d) {
                         d[0] = as_strided_backward(g[0], root, v);
                       });
   n->edges_[0] = edge;
-  number_node(n);
-  describe_output(n, 0, *view);
-  set_node(view, n);
+  number_node(n.get());
+  describe_output(n.get(), 0, *view);
+  set_node(view, n.release());
 }
 
 }  // namespace
@@ -131,7 +131,7 @@ namespace {
 
 // The history of a root after an in-place write through one of its views: the gradient of the part goes through the
 // write's own node, the rest passes.
-Node* make_copy_slices(TensorImpl* base, const TensorImpl* view, Node* write) {
+NewNode make_copy_slices(TensorImpl* base, const TensorImpl* view, Node* write) {
   struct Inner {
     Node* node;
     explicit Inner(Node* n) : node(n) {}
@@ -142,7 +142,7 @@ Node* make_copy_slices(TensorImpl* base, const TensorImpl* view, Node* write) {
     }
   };
   const uint32_t edges = write->num_edges_;
-  Node* n = make_node(
+  NewNode n = make_node(
       "CopySlices", edges, 1,
       [inner = Inner(write), root = ViewGeometry(*base), v = ViewGeometry(*view)](const GradIn& g, GradOut& d) {
         Tensor whole = g[0].new_empty_strided(root.sizes, root.strides);
@@ -172,14 +172,15 @@ Node* make_copy_slices(TensorImpl* base, const TensorImpl* view, Node* write) {
     n->edges_[i] = write->edges_[i];
     if (n->edges_[i].node) n->edges_[i].node->retain();
   }
-  number_node(n);
-  describe_output(n, 0, *base);
+  number_node(n.get());
+  describe_output(n.get(), 0, *base);
   return n;
 }
 
 }  // namespace
 
-void rebase_history(const Tensor& self, Node* node) {
+void rebase_history(const Tensor& self, Node* taken) {
+  NewNode node(taken);
   TensorImpl* t = self.impl();
   if (!t->has(TensorImpl::kView)) {
     if (t->extra_ && t->extra_->retains_grad) {
@@ -194,19 +195,19 @@ void rebase_history(const Tensor& self, Node* node) {
           }
         }
       }
-      set_node(t, node);
+      set_node(t, node.release());
       self.retain_grad();
       return;
     }
-    set_node(t, node);
+    set_node(t, node.release());
     return;
   }
   TensorImpl* base = t->view_.base;
   GRADUS_CHECK(!core::overlaps_itself(*base), node->name_,
                ": the tensor behind the view overlaps itself and cannot be differentiated through an "
                "in-place write");
-  Node* slices = make_copy_slices(base, t, node);
-  set_node(base, slices);
+  NewNode slices = make_copy_slices(base, t, node.release());
+  set_node(base, slices.release());
   rebuild_from_root(t);
   t->view_.version = t->storage_->version.load(std::memory_order_relaxed);
 }

@@ -32,6 +32,12 @@ void warn(const std::string& message) {
 
 namespace detail {
 
+std::string join(const TextPiece* pieces, size_t count) {
+  std::string text;
+  for (size_t i = 0; i < count; ++i) pieces[i].append(text, pieces[i].value);
+  return text;
+}
+
 void append_text(std::string& s, long v) {
   s.append(std::to_string(v));
 }

@@ -58,7 +58,8 @@ Tensor norm_of(const Dest& dest, const char* op, const Tensor& self, double p, D
   auto r = recording(dest, self);
   Tensor out;
   {
-    Reduce plan(dest, op, cast(self, dtype), dims, keepdim, dtype);
+    const Tensor in = cast(self, dtype);
+    Reduce plan(dest, op, in, dims, keepdim, dtype);
     kernels::norm(plan.device(), plan.plan(), p);
     out = plan.finish();
   }

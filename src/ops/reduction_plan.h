@@ -30,6 +30,8 @@ void check_not_empty(const char* op, const Tensor& self, DimSet dims);
 class Reduce {
  public:
   Reduce(const Dest& dest, const char* op, const Tensor& self, DimSet dims, bool keepdim, ScalarType result);
+  /// The plan points into the input: a temporary would be gone before the kernel runs.
+  Reduce(const Dest& dest, const char* op, Tensor&& self, DimSet dims, bool keepdim, ScalarType result) = delete;
   Reduce(const Reduce&) = delete;
   DeviceType device() const { return device_; }
   const kernels::Reduction& plan() const { return plan_; }

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <gradus/core/macros.h>
 
@@ -120,10 +121,47 @@ std::string str(const Args&... args) {
 }
 
 namespace detail {
-// Out of line and cold, so that a check costs its caller one branch.
+// One piece of a message. Pieces are values and functions, so that the code which builds a message exists once and not
+// once per check.
+struct TextPiece {
+  void (*append)(std::string& text, const void* value);
+  const void* value;
+};
+template <class T>
+void append_piece(std::string& text, const void* value) {
+  append_text(text, *static_cast<const T*>(value));
+}
+inline void append_literal(std::string& text, const void* value) {
+  text.append(static_cast<const char*>(value));
+}
+template <class T>
+TextPiece piece_of(const T& value) {
+  return {&append_piece<T>, &value};
+}
+template <size_t N>
+TextPiece piece_of(const char (&literal)[N]) {
+  return {&append_literal, literal};
+}
+inline TextPiece piece_of(const char* const& literal) {
+  return {&append_literal, literal};
+}
+GRADUS_API std::string join(const TextPiece* pieces, size_t count);
+template <class E>
+[[noreturn]] __attribute__((noinline, cold)) void throw_joined(const TextPiece* pieces, size_t count) {
+  throw E(join(pieces, count));
+}
+// Small values are copied on the failing path: a reference would force the caller to keep them in memory on every path.
+template <class T>
+using Given = std::conditional_t<std::is_trivially_copyable<T>::value && !std::is_array<T>::value && sizeof(T) <= 32,
+                                 const T, const T&>;
 template <class E, class... Args>
-[[noreturn]] __attribute__((noinline, cold)) void fail(const Args&... args) {
-  throw E(str(args...));
+[[noreturn]] __attribute__((always_inline)) inline void fail_with(Given<Args>... args) {
+  const TextPiece pieces[] = {piece_of(args)...};
+  throw_joined<E>(pieces, sizeof...(Args));
+}
+template <class E, class... Args>
+[[noreturn]] __attribute__((always_inline)) inline void fail(const Args&... args) {
+  fail_with<E, Args...>(args...);
 }
 }  // namespace detail
 
