@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include <kernels/cpu/scratch.h>
+#include <kernels/scratch.h>
 #include <kernels/parallel.h>
 #include <kernels/pooling.h>
 #include <kernels/visit.h>

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include <gradus/ops/ops.h>
-
 #include "../core/autograd_hooks.h"
 
 namespace gradus::inline v0::autograd {
@@ -24,8 +22,9 @@ Tensor as_strided_backward(const Tensor& grad, const ViewGeometry& root, const V
   Tensor flat = grad.new_zeros({length});
   Tensor places = flat.as_strided(view.sizes, view.strides, view.offset - start);
   if (core::overlaps_itself(*places.impl())) {
-    Tensor at = arange(length, TensorOptions(kLong).device(grad.device()))
-                    .as_strided(view.sizes, view.strides, view.offset - start);
+    // Counted by methods: `arange` is a function of ops, which stands above.
+    Tensor at = flat.new_ones({length}, TensorOptions(kLong)).cumsum(0).sub_(1);
+    at = at.as_strided(view.sizes, view.strides, view.offset - start);
     const std::optional<Tensor> indices[] = {at.reshape({-1})};
     flat = flat.index_put(indices, grad.reshape({-1}), /*accumulate=*/true);
   } else {

@@ -1,4 +1,4 @@
-#include <gradus/ops/ivalue.h>
+#include <gradus/core/ivalue.h>
 
 namespace gradus::inline v0 {
 namespace {
