@@ -109,8 +109,9 @@ void refresh_view(TensorImpl* view) {
 }
 
 void check_inplace(const Tensor& self, const char* op) {
-  const TensorImpl* t = self.impl();
   const char* who = op ? op : "in-place operator";
+  GRADUS_CHECK(self.defined(), who, ": the self tensor is undefined; expected one with data");
+  const TensorImpl* t = self.impl();
   if (t->has(TensorImpl::kView)) {
     const TensorImpl* base = t->view_.base;
     if (t->view_.creation != static_cast<uint8_t>(CreationMeta::kDefault))
