@@ -20,9 +20,9 @@ extern KernelTable<BadIndex(View output, View total_weight, ConstView input, Con
                             Reduction reduction, int64_t ignore_index)>
     nll_loss_forward;
 
-/// grad_input is written whole. The target is good: forward has seen it.
-extern KernelTable<void(View grad_input, ConstView grad_output, ConstView target, ConstView weight,
-                        ConstView total_weight, Reduction reduction, int64_t ignore_index)>
+/// grad_input is written whole, or not at all where a target is out of range.
+extern KernelTable<BadIndex(View grad_input, ConstView grad_output, ConstView target, ConstView weight,
+                            ConstView total_weight, Reduction reduction, int64_t ignore_index)>
     nll_loss_backward;
 
 }  // namespace gradus::inline v0::kernels

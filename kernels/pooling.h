@@ -1,6 +1,7 @@
 // Pooling over images [batch, channels, height, width].
 #pragma once
 
+#include <kernels/data_error.h>
 #include <kernels/table.h>
 #include <kernels/view.h>
 
@@ -22,8 +23,8 @@ struct AverageDivisor {
 /// The largest element of each window and its position height_index * width + width_index. NaN wins.
 extern KernelTable<void(View output, View indices, ConstView input, const PoolingGeometry& geometry)>
     max_pool2d_forward;
-/// grad_input is written whole.
-extern KernelTable<void(View grad_input, ConstView grad_output, ConstView indices)> max_pool2d_backward;
+/// grad_input is written whole, or not at all where an index lies outside of the image.
+extern KernelTable<BadIndex(View grad_input, ConstView grad_output, ConstView indices)> max_pool2d_backward;
 
 extern KernelTable<void(View output, ConstView input, const PoolingGeometry& geometry, AverageDivisor divisor)>
     avg_pool2d_forward;

@@ -5,6 +5,8 @@
 
 #include <gradus/core/device.h>
 
+#include <kernels/view.h>
+
 namespace gradus::inline v0::kernels {
 
 enum class Backend : uint8_t {
@@ -32,6 +34,19 @@ constexpr Backend backend_of(DeviceType type) {
 [[noreturn]] void no_kernel(const char* kernel, Backend backend);
 
 namespace detail {
+// An operator that takes several tensors and chose the backend by one of them: what has no memory cannot be read. (A
+// meta tensor among others; an absent operand's view has no sizes.)
+void check_memory(const char* kernel, const ConstView& v);
+inline void expect_memory(const char* kernel, const ConstView& v) {
+  if (v.data == nullptr) [[unlikely]]
+    check_memory(kernel, v);
+}
+inline void expect_memory(const char* kernel, const View& v) {
+  expect_memory(kernel, ConstView(v));
+}
+template <class T>
+void expect_memory(const char*, const T&) {}
+
 // Kernels that ran, for the test that meta tensors run none. Counted per thread.
 #ifdef GRADUS_COUNT_KERNELS
 extern thread_local int64_t kernel_calls;
@@ -56,8 +71,11 @@ class KernelTable<R(Args...)> {
   constexpr KernelTable(const char* name, Function* cpu)
       : name_(name), slots_{cpu, nullptr, &detail::MetaKernel<R(Args...)>::call} {}
 
-  R operator()(DeviceType device, Args... args) const { return get(backend_of(device))(static_cast<Args>(args)...); }
-  R operator()(Device device, Args... args) const { return get(backend_of(device.type()))(static_cast<Args>(args)...); }
+  R operator()(DeviceType device, Args... args) const {
+    if (device != DeviceType::Meta) (detail::expect_memory(name_, args), ...);
+    return get(backend_of(device))(static_cast<Args>(args)...);
+  }
+  R operator()(Device device, Args... args) const { return (*this)(device.type(), static_cast<Args>(args)...); }
   Function* get(Backend backend) const {
     Function* f = slots_[static_cast<int>(backend)].load(std::memory_order_relaxed);
     if (f == nullptr) no_kernel(name_, backend);

@@ -9,7 +9,7 @@
 #include <kernels/cpu/convolution_few.h>
 #include <kernels/cpu/convolution_plain.h>
 #include <kernels/cpu/denormals.h>
-#include <kernels/cpu/scratch.h>
+#include <kernels/scratch.h>
 #include <kernels/cpu/transpose.h>
 #include <kernels/parallel.h>
 #include <src/backends/onednn/convolution.h>

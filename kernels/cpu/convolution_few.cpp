@@ -5,7 +5,7 @@
 
 #include <kernels/cpu/denormals.h>
 #include <kernels/cpu/gemm_tile.h>
-#include <kernels/cpu/scratch.h>
+#include <kernels/scratch.h>
 #include <kernels/parallel.h>
 
 namespace gradus::inline v0::kernels {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include <kernels/cpu/scratch.h>
+#include <kernels/scratch.h>
 #include <kernels/parallel.h>
 #include <kernels/visit.h>
 

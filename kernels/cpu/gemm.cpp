@@ -8,7 +8,7 @@
 
 #include <kernels/cpu/denormals.h>
 #include <kernels/cpu/gemm_tile.h>
-#include <kernels/cpu/scratch.h>
+#include <kernels/scratch.h>
 #include <kernels/parallel.h>
 #include <src/backends/blas/blas.h>
 #include <src/backends/onednn/matmul.h>

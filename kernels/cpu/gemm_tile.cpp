@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include <kernels/cpu/gemm_tile.h>
-#include <kernels/cpu/scratch.h>
+#include <kernels/scratch.h>
 #include <kernels/cpu/transpose-inl.h>
 
 // The sums must live in registers, which -O2 alone does not see.

@@ -111,18 +111,22 @@ BadIndex forward_cpu(View output, View total_weight, ConstView input, ConstView 
   return bad;
 }
 
-void backward_cpu(View grad_input, ConstView grad_output, ConstView target, ConstView weight, ConstView total_weight,
-                  Reduction reduction, int64_t ignore_index) {
+BadIndex backward_cpu(View grad_input, ConstView grad_output, ConstView target, ConstView weight,
+                      ConstView total_weight, Reduction reduction, int64_t ignore_index) {
+  const Extent e(grad_input);
+  const BadIndex bad = first_bad(target, e.targets(), e.classes, ignore_index);
+  if (bad.found()) return bad;
   visit_floating(grad_input.dtype, [&]<class T>() {
     backward<T>(grad_input, grad_output, target, weight, total_weight, reduction, ignore_index);
   });
+  return bad;
 }
 
 }  // namespace
 
 constinit KernelTable<BadIndex(View, View, ConstView, ConstView, ConstView, Reduction, int64_t)> nll_loss_forward(
     "nll_loss", &forward_cpu);
-constinit KernelTable<void(View, ConstView, ConstView, ConstView, ConstView, Reduction, int64_t)> nll_loss_backward(
+constinit KernelTable<BadIndex(View, ConstView, ConstView, ConstView, ConstView, Reduction, int64_t)> nll_loss_backward(
     "nll_loss_backward", &backward_cpu);
 
 }  // namespace gradus::inline v0::kernels

@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include <kernels/cpu/scratch.h>
+#include <kernels/scratch.h>
 #include <kernels/parallel.h>
 #include <kernels/pooling.h>
 #include <kernels/visit.h>
@@ -438,12 +438,30 @@ void max_forward_cpu(View output, View indices, ConstView input, const PoolingGe
                 [&]<class T>() { max_forward(in, out, g, input.as<T>(), output.as<T>(), indices.as<int64_t>()); });
 }
 
-void max_backward_cpu(View grad_input, ConstView grad_output, ConstView indices) {
+// The indices are the caller's: any number may stand there.
+BadIndex first_outside(const int64_t* index, int64_t count, int64_t plane) {
+  constexpr int64_t kBlock = 1024;  // one branch a block, so that the compiler vectorises the rest
+  for (int64_t begin = 0; begin < count; begin += kBlock) {
+    const int64_t end = std::min(count, begin + kBlock);
+    bool outside = false;
+    for (int64_t i = begin; i < end; ++i) outside |= static_cast<uint64_t>(index[i]) >= static_cast<uint64_t>(plane);
+    if (!outside) continue;
+    for (int64_t i = begin; i < end; ++i) {
+      if (index[i] < 0 || index[i] >= plane) return {i, index[i]};
+    }
+  }
+  return {};
+}
+
+BadIndex max_backward_cpu(View grad_input, ConstView grad_output, ConstView indices) {
   const Image in(grad_input), out(grad_output);
-  if (in.numel() == 0) return;
+  if (in.numel() == 0) return {};
+  const BadIndex bad = first_outside(indices.as<int64_t>(), out.numel(), in.plane());
+  if (bad.found()) return bad;
   visit_floating(grad_input.dtype, [&]<class T>() {
     max_backward(in, out, grad_input.as<T>(), grad_output.as<T>(), indices.as<int64_t>());
   });
+  return {};
 }
 
 void avg_forward_cpu(View output, ConstView input, const PoolingGeometry& g, AverageDivisor divisor) {
@@ -484,7 +502,8 @@ void adaptive_backward_cpu(View grad_input, ConstView grad_output) {
 
 constinit KernelTable<void(View, View, ConstView, const PoolingGeometry&)> max_pool2d_forward("max_pool2d",
                                                                                               &max_forward_cpu);
-constinit KernelTable<void(View, ConstView, ConstView)> max_pool2d_backward("max_pool2d_backward", &max_backward_cpu);
+constinit KernelTable<BadIndex(View, ConstView, ConstView)> max_pool2d_backward("max_pool2d_backward",
+                                                                                &max_backward_cpu);
 constinit KernelTable<void(View, ConstView, const PoolingGeometry&, AverageDivisor)> avg_pool2d_forward(
     "avg_pool2d", &avg_forward_cpu);
 constinit KernelTable<void(View, ConstView, const PoolingGeometry&, AverageDivisor)> avg_pool2d_backward(

@@ -22,7 +22,7 @@
 #include <kernels/reduction.h>
 
 #include "kernels/cpu/elementwise-inl.h"
-#include "kernels/cpu/scratch.h"
+#include "kernels/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gradus::inline v0::kernels::HWY_NAMESPACE {

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include <kernels/cpu/math-inl.h>
-#include <kernels/cpu/scratch.h>
+#include <kernels/scratch.h>
 #include <kernels/parallel.h>
 #include <kernels/softmax.h>
 #include <kernels/visit.h>

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <kernels/cpu/scratch.h>
+#include <kernels/scratch.h>
 #include <kernels/parallel.h>
 #include <kernels/visit.h>
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include <kernels/cpu/scratch.h>
+#include <kernels/scratch.h>
 #include <kernels/view.h>
 #include <kernels/visit.h>
 

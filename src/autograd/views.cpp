@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include <gradus/ops/ops.h>
-
 #include "../core/autograd_hooks.h"
 
 namespace gradus::inline v0::autograd {
@@ -24,8 +22,9 @@ Tensor as_strided_backward(const Tensor& grad, const ViewGeometry& root, const V
   Tensor flat = grad.new_zeros({length});
   Tensor places = flat.as_strided(view.sizes, view.strides, view.offset - start);
   if (core::overlaps_itself(*places.impl())) {
-    Tensor at = arange(length, TensorOptions(kLong).device(grad.device()))
-                    .as_strided(view.sizes, view.strides, view.offset - start);
+    // Counted by methods: `arange` is a function of ops, which stands above.
+    Tensor at = flat.new_ones({length}, TensorOptions(kLong)).cumsum(0).sub_(1);
+    at = at.as_strided(view.sizes, view.strides, view.offset - start);
     const std::optional<Tensor> indices[] = {at.reshape({-1})};
     flat = flat.index_put(indices, grad.reshape({-1}), /*accumulate=*/true);
   } else {
@@ -110,8 +109,9 @@ void refresh_view(TensorImpl* view) {
 }
 
 void check_inplace(const Tensor& self, const char* op) {
-  const TensorImpl* t = self.impl();
   const char* who = op ? op : "in-place operator";
+  GRADUS_CHECK(self.defined(), who, ": the self tensor is undefined; expected one with data");
+  const TensorImpl* t = self.impl();
   if (t->has(TensorImpl::kView)) {
     const TensorImpl* base = t->view_.base;
     if (t->view_.creation != static_cast<uint8_t>(CreationMeta::kDefault))

@@ -1,4 +1,4 @@
-// tensor() and from_blob().
+// tensor(), from_vector() and from_blob().
 #include <gradus/core/from_data.h>
 
 #include <cstring>
@@ -167,6 +167,18 @@ Tensor TensorData::make(const TensorOptions& options) const {
 
 Tensor make_tensor(const TensorData& data, const TensorOptions& options) {
   return data.make(options);
+}
+
+void check_vector(size_t count, ScalarType dtype, const OptionalIntArrayRef& sizes, const TensorOptions& options) {
+  GRADUS_CHECK_AS(ValueError, !options.has_dtype() || options.scalar_type() == dtype, "from_vector: dtype ",
+                  options.scalar_type(), " for a vector of ", dtype, "; expected ", dtype,
+                  ": convert the tensor with to()");
+  GRADUS_CHECK_AS(ValueError, !options.has_device() || options.device().is_cpu(), "from_vector: device ",
+                  options.device(), " for a vector; expected cpu: copy the tensor with to()");
+  if (!sizes) return;
+  const int64_t numel = core::checked_numel(*sizes, dtype, "from_vector");
+  GRADUS_CHECK_AS(ValueError, numel == static_cast<int64_t>(count), "from_vector: sizes ", *sizes, " need ", numel,
+                  " elements; the vector has ", count);
 }
 
 Tensor borrow(void* data, ScalarType pointed_to, IntArrayRef sizes, const IntArrayRef* given_strides,

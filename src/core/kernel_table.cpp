@@ -15,4 +15,12 @@ void no_kernel(const char* kernel, Backend backend) {
       str(kernel, ": there is no ", name, " kernel; move the tensors to the cpu, or register one for this backend"));
 }
 
+void detail::check_memory(const char* kernel, const ConstView& v) {
+  int64_t elements = v.sizes == nullptr ? 0 : 1;  // no sizes: the operand is absent
+  for (int d = 0; d < v.ndim; ++d) elements *= v.sizes[d];
+  GRADUS_CHECK(elements == 0, kernel,
+               ": a tensor without memory (on meta) was given together with others; expected all ",
+               "on the same device");
+}
+
 }  // namespace gradus::inline v0::kernels

@@ -4,7 +4,7 @@
 #include <random>
 
 #include <gradus/data/samplers.h>
-#include <gradus/ops/ivalue.h>
+#include <gradus/core/ivalue.h>
 #include <gradus/ops/ops.h>
 #include <gradus/serialize/archive.h>
 

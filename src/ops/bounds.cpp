@@ -14,6 +14,7 @@ namespace {
 
 // The input in the dtype that bounds and input make together. In place it stays: the result must fit.
 Tensor promoted(const Dest& dest, const char* op, const Tensor& self, std::initializer_list<Operand> operands) {
+  GRADUS_CHECK(self.defined(), op, ": the input is an undefined tensor; expected one with data");
   const ScalarType dtype = result_type(operands);
   GRADUS_CHECK_AS(TypeError, self.scalar_type() != ScalarType::Bool && dtype != ScalarType::Bool, op,
                   ": a bool tensor was given; expected numbers");

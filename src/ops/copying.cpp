@@ -187,6 +187,8 @@ Tensor fill(const Dest& dest, const Tensor& self, const Tensor& value) {
   auto r = recording(dest, self, value);
   GRADUS_CHECK(defined(value, "fill_").dim() == 0, "fill_: a value of ", value.dim(),
                " dimensions was given; expected a 0-dim tensor");
+  GRADUS_CHECK(value.is_cpu() || value.device() == defined(self, "fill_").device_, "fill_: a value on ", value.device(),
+               " was given for a tensor on ", self.device(), "; expected one on the same device or on the cpu");
   Tensor out = fill_target(dest, self);
   copy_into(out, value);
   if (r) {

@@ -55,6 +55,8 @@ Tensor embedding_dense_backward(const Tensor& grad_output, const Tensor& indices
   check_indices(op, indices);
   GRADUS_CHECK(grad_output.defined() && grad_output.dim() == indices.dim() + 1, op, ": grad_output has ",
                grad_output.defined() ? grad_output.dim() : 0, " dimensions; expected ", indices.dim() + 1);
+  GRADUS_CHECK(grad_output.sizes().slice(0, indices.sizes().size()) == indices.sizes(), op, ": grad_output has shape ",
+               grad_output.sizes(), " and the indices ", indices.sizes(), "; expected one row for each index");
   auto r = recording(grad_output);
   Tensor out = core::empty({num_weights, grad_output.size(-1)}, grad_output.scalar_type(), grad_output.device());
   {

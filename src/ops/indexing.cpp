@@ -13,6 +13,10 @@ namespace gradus::inline v0::ops {
 
 using IndexList = ArrayRef<std::optional<Tensor>>;
 
+void check_devices(const char* op, const Tensor& self, const Tensor& other) {
+  GRADUS_CHECK(self.device() == other.device(), op, ": tensors on ", self.device(), " and ", other.device(),
+               " were given; expected all on the same device");
+}
 Tensor raw_copy(const Tensor& t) {
   return copy_into(core::empty_like(t, t.scalar_type()), t);
 }
@@ -248,6 +252,7 @@ Tensor index_put(const Dest& dest, const Tensor& self, IndexList indices, const 
   defined(self, op);
   defined(values, op);
   auto r = recording(dest, self, values);
+  check_devices(op, self, values);
   GRADUS_CHECK(self.scalar_type() == values.scalar_type(), op,
                ": Index put requires the source and destination dtypes match, got ", self.dtype(),
                " for the destination and ", values.dtype(), " for the source");
@@ -319,6 +324,7 @@ std::vector<Tensor> nonzero_numpy(const Tensor& self) {
 
 Tensor masked_select(const Dest& dest, const Tensor& self, const Tensor& mask) {
   defined(self, "masked_select");
+  check_devices("masked_select", self, mask.defined() ? mask : self);
   GRADUS_CHECK(defined(mask, "masked_select").dtype_ == ScalarType::Bool, "masked_select: the mask is ", mask.dtype(),
                "; expected a bool tensor");
   if (dest.is_out()) {

@@ -14,6 +14,8 @@ namespace gradus::inline v0::ops {
 Tensor dense_index(const char* op, const Tensor& index);
 /// A dense copy of `t`, or `t`, without history.
 Tensor dense(const Tensor& t);
+/// Throws where the tensors of a call, all defined, lie on several devices.
+void check_devices(const char* op, const Tensor& self, const Tensor& other);
 /// A copy without history.
 Tensor raw_copy(const Tensor& t);
 /// A 0-dim tensor seen as one of one element.

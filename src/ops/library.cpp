@@ -1,6 +1,8 @@
 // Operators registered at run time: choosing an implementation, recording a registered gradient.
 #include <gradus/ops/library.h>
 
+#include <dlfcn.h>
+
 #include <map>
 #include <memory>
 #include <mutex>
@@ -295,7 +297,21 @@ Library& Library::gradient(std::string_view name, Gradient f) {
 
 namespace detail {
 
+namespace {
+
+// Operators point into the code that registered them, for good: a plugin that brings some is never unmapped. A dlclose
+// then does nothing, and a second dlopen finds it as it was instead of registering everything again.
+void keep_loaded(void (*code)(Library&)) {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(code), &info) && info.dli_fname) {
+    dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  }
+}
+
+}  // namespace
+
 LibraryInit::LibraryInit(const char* ns, void (*fill)(Library&)) {
+  keep_loaded(fill);
   try {
     Library library(ns);
     fill(library);

@@ -106,6 +106,14 @@ Tensor nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Te
                          int64_t reduction, int64_t ignore_index, const Tensor& total_weight) {
   const Reduction kind = checked_reduction("nll_loss_backward", reduction);
   check_nll("nll_loss_backward", self, target, weight);
+  const bool each = kind == Reduction::None;
+  GRADUS_CHECK(grad_output.defined() && grad_output.scalar_type() == self.scalar_type() &&
+                   (each ? grad_output.sizes() == target.sizes() : grad_output.numel() == 1),
+               "nll_loss_backward: grad_output is not what the loss would be; expected ",
+               each ? str("shape ", target.sizes()) : std::string("one element"), " of type ", self.scalar_type());
+  GRADUS_CHECK(total_weight.defined() && total_weight.numel() == 1 && total_weight.scalar_type() == self.scalar_type(),
+               "nll_loss_backward: total_weight is not what nll_loss_forward returns; expected one element of type ",
+               self.scalar_type());
   auto r = recording(grad_output, self);
   Tensor result;
   {
@@ -114,9 +122,12 @@ Tensor nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Te
     result = core::empty(self.sizes(), self.scalar_type(), self.device());
     const NllShapes shapes(result, t);
     if (result.numel()) {
-      kernels::nll_loss_backward(g.device(), shapes.input_gradient(result),
-                                 kind == Reduction::None ? kernels::ConstView(shapes.per_target(g)) : readable(g),
-                                 shapes.per_target(t), readable(w), readable(total_weight), kind, ignore_index);
+      const kernels::BadIndex bad = kernels::nll_loss_backward(
+          g.device(), shapes.input_gradient(result), each ? kernels::ConstView(shapes.per_target(g)) : readable(g),
+          shapes.per_target(t), readable(w), readable(total_weight), kind, ignore_index);
+      GRADUS_CHECK_AS(IndexError, !bad.found(), "nll_loss_backward: target ", bad.value, " at position ", bad.position,
+                      " is out of range; expected 0..", self.size(self.dim() == 1 ? 0 : 1) - 1, " or ignore_index ",
+                      ignore_index);
     }
   }
   if (r) {

@@ -172,6 +172,10 @@ ThreeTensors native_batch_norm_backward(const Tensor& grad_out, const Tensor& in
   }
   GRADUS_CHECK(!train || (save_mean.defined() && save_invstd.defined()), op,
                ": save_mean and save_invstd must be defined in training mode");
+  if (train) {
+    check_vector(op, "save_mean", save_mean, input.size(1));
+    check_vector(op, "save_invstd", save_invstd, input.size(1));
+  }
   autograd::GradModeOff off;
   Tensor x = dense_images(input), g = grad_out.contiguous(x.suggest_memory_format()), w = dense_vector(weight), gx, gw,
          gb;
@@ -272,6 +276,11 @@ ThreeTensors native_layer_norm_backward(const Tensor& grad_out, const Tensor& in
   const int64_t row = check_layer_norm(op, input, shape, weight, bias);
   GRADUS_CHECK(grad_out.defined() && grad_out.sizes() == input.sizes() && grad_out.scalar_type() == input.scalar_type(),
                op, ": grad_out must have the input's shape ", input.sizes(), " and type ", input.scalar_type());
+  for (const Tensor* t : {&mean, &rstd}) {
+    GRADUS_CHECK(t->defined() && t->numel() * row == input.numel(), op, ": ", t == &mean ? "mean" : "rstd",
+                 " has shape ", t->defined() ? t->sizes() : IntArrayRef(),
+                 "; expected one number for each row of an input of shape ", input.sizes());
+  }
   Tensor gx, gw, gb;
   if (recorded({&grad_out, &input, &weight})) {
     DimVector last, first;

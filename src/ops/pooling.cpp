@@ -140,14 +140,21 @@ Tensor max_pool2d_with_indices_backward(const Tensor& grad_output, const Tensor&
   GRADUS_CHECK_AS(TypeError, indices.scalar_type() == kLong && grad_output.scalar_type() == self.scalar_type(), op,
                   ": indices are ", indices.scalar_type(), " and grad_output is ", grad_output.scalar_type(),
                   "; expected Long and ", self.scalar_type());
-  geometry_of(op, kernel, stride, padding, dilation);
+  const Images in = images_of(op, self, geometry_of(op, kernel, stride, padding, dilation), ceil_mode);
+  const IntArrayRef shape_of_windows = IntArrayRef(in.shape).slice(self.dim() == 3 ? 1 : 0);
+  GRADUS_CHECK(grad_output.sizes() == shape_of_windows, op, ": grad_output has shape ", grad_output.sizes(),
+               "; expected ", shape_of_windows, " for an image of shape ", self.sizes());
   auto r = recording(grad_output, self);
   const MemoryFormat format = self.dim() == 4 ? self.suggest_memory_format() : MemoryFormat::Contiguous;
   Tensor g = four_dims(grad_output, format), i = four_dims(indices, format);
   DimVector shape(self.sizes());
   if (self.dim() == 3) shape.insert_at(0, 1);
   Tensor out = core::empty(shape, self.scalar_type(), self.device(), format);
-  if (out.numel()) kernels::max_pool2d_backward(out.device(), writable(out), readable(g), readable(i));
+  if (out.numel()) {
+    const kernels::BadIndex bad = kernels::max_pool2d_backward(out.device(), writable(out), readable(g), readable(i));
+    GRADUS_CHECK_AS(IndexError, !bad.found(), op, ": index ", bad.value, " at position ", bad.position,
+                    " is out of range for an image of shape ", self.sizes());
+  }
   out = like_input(out, self);
   if (r) {
     r.node("MaxPool2DWithIndicesBackwardBackward0", out, [i = r.save_other(indices)](const GradIn& gg, GradOut& d) {

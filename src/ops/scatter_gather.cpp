@@ -54,6 +54,7 @@ void check(const char* op, int64_t dim, const kernels::IndexPlan& p, const kerne
 Tensor index_vector(const char* op, const Tensor& self, int64_t& dim, const Tensor& index) {
   dim = wrap_dim(dim, defined(self, op).dim(), op);
   defined(index, op);
+  check_devices(op, self, index);
   GRADUS_CHECK_AS(IndexError, index.dim() <= 1, op, ": index is supposed to be a vector; got one of shape ",
                   index.sizes());
   return dense_index(op, index);
@@ -109,6 +110,7 @@ namespace {
 // The source of index_add and index_copy: self's shape but for the indexed dimension.
 void check_source(const char* op, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   defined(source, op);
+  check_devices(op, self, source);
   GRADUS_CHECK_AS(TypeError, self.scalar_type() == source.scalar_type(), op, ": self is ", self.dtype(), " and source ",
                   source.dtype(), "; expected the same dtype");
   DimVector expected(self.sizes());
@@ -172,6 +174,7 @@ namespace {
 Tensor fill_along(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
   const char* op = dest.is_inplace() ? "index_fill_" : "index_fill";
   const Tensor where = index_vector(op, self, dim, index);
+  if (!value.is_cpu()) check_devices(op, self, value);  // a number in a tensor may go anywhere
   const Tensor one = cast(value, self.scalar_type());
   Tensor out = written_copy(dest, op, self);
   if (where.numel()) put_along(op, out, dim, where, one, false, true);
@@ -216,6 +219,7 @@ namespace {
 Tensor line_index(const char* op, const Tensor& self, int64_t& dim, const Tensor& index, bool reads) {
   dim = wrap_dim(dim, defined(self, op).dim(), op);
   defined(index, op);
+  check_devices(op, self, index);
   const bool integers = index.scalar_type() == kLong || index.scalar_type() == kInt || index.scalar_type() == kByte;
   GRADUS_CHECK(integers, op, ": expected dtype int64 for index; got ", index.dtype());
   if (index.numel() == 0)
@@ -243,6 +247,7 @@ struct Scattered {
 
 Tensor scatter_into(const Dest& dest, Scattered s, const Tensor& self, const Tensor& index, const Tensor& src) {
   const Tensor where = line_index(s.op, self, s.dim, index, false);
+  check_devices(s.op, self, src);
   const bool one = src.dim() == 0 && index.dim() != 0;
   GRADUS_CHECK(self.scalar_type() == src.scalar_type(), s.op, ": expected self.dtype to be equal to src.dtype; got ",
                self.dtype(), " and ", src.dtype());

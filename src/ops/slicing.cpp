@@ -47,6 +47,15 @@ Tensor select(const Tensor& self, int64_t dim, int64_t index) {
   return out;
 }
 
+namespace {
+// Puts a gradient, which may be one to be broadcast, where the view was.
+void put_gradient(const char* op, const Tensor& view, const Tensor& grad) {
+  GRADUS_CHECK(IntArrayRef(broadcast_shapes(op, view.sizes(), grad.sizes())) == view.sizes(), op,
+               ": the gradient has shape ", grad.sizes(), "; expected that of the view, ", view.sizes());
+  copy_into(view, grad);
+}
+}  // namespace
+
 Tensor select_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64_t dim, int64_t index) {
   auto r = recording(grad_output);
   defined(grad_output, "select_backward");
@@ -54,7 +63,7 @@ Tensor select_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64
   {
     NoGradGuard guard;
     out = zeros_of(input_sizes, grad_output);
-    copy_into(ops::select(out, dim, index), grad_output);
+    put_gradient("select_backward", ops::select(out, dim, index), grad_output);
   }
   if (r)
     r.node("SelectBackwardBackward0", out,
@@ -91,7 +100,7 @@ Tensor slice_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64_
   {
     NoGradGuard guard;
     out = zeros_of(input_sizes, grad_output);
-    copy_into(ops::slice(out, dim, start, end, step), grad_output);
+    put_gradient("slice_backward", ops::slice(out, dim, start, end, step), grad_output);
   }
   if (r) {
     r.node("SliceBackwardBackward0", out,
@@ -175,9 +184,10 @@ std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   GRADUS_CHECK(t.dim() > 0, "chunk: a 0-dim tensor was given; expected one with dimensions");
   GRADUS_CHECK(chunks > 0, "chunk: ", chunks, " chunks were asked for; expected more than 0");
   const int64_t size = t.sizes()[static_cast<size_t>(wrap_dim(dim, t.dim(), "chunk"))];
-  const int64_t each = (size + chunks - 1) / chunks;
-  if (each > 0) return self.split(each, dim);
+  if (size > 0) return self.split((size - 1) / chunks + 1, dim);
   // An empty dimension still gives the number of chunks asked for.
+  GRADUS_CHECK_AS(ValueError, chunks <= int64_t{1} << 24, "chunk: ", chunks,
+                  " chunks of an empty dimension were asked for; expected at most ", int64_t{1} << 24);
   return self.split_with_sizes(DimVector(static_cast<size_t>(chunks), 0), dim);
 }
 

@@ -22,6 +22,8 @@ Tensor condition_of(const char* op, const Tensor& condition) {
 
 // cond ? a : b. The two choices are promoted, the condition is not; in place the result has self's dtype whatever b's.
 Tensor choose(const Dest& dest, const char* op, const Tensor& condition, Operand a, Operand b) {
+  GRADUS_CHECK((!a.tensor || a.tensor->defined()) && (!b.tensor || b.tensor->defined()), op,
+               ": an input is an undefined tensor; expected one with data");
   const ScalarType dtype = dest.is_inplace() ? dest.target().scalar_type() : result_type({a, b});
   Tensor left, right;
   if (a.tensor && a.tensor->scalar_type() != dtype) left = cast(*a.tensor, dtype);

@@ -5,7 +5,7 @@
 
 #include <gradus/autograd/grad_mode.h>
 #include <gradus/autograd/node.h>
-#include <gradus/ops/ivalue.h>
+#include <gradus/core/ivalue.h>
 #include <gradus/ops/ops.h>
 #include <gradus/serialize/archive.h>
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include <gradus/ops/ivalue.h>
+#include <gradus/core/ivalue.h>
 #include <gradus/serialize/archive.h>
 
 namespace gradus::inline v0::optim {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include <gradus/autograd/grad_mode.h>
-#include <gradus/ops/ivalue.h>
+#include <gradus/core/ivalue.h>
 #include <gradus/ops/ops.h>
 
 #include "serialize/mismatches.h"

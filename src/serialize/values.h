@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <gradus/ops/ivalue.h>
+#include <gradus/core/ivalue.h>
 
 namespace gradus::inline v0::serialize {
 

@@ -28,6 +28,7 @@ TEST(Engine, GradientsOfSeveralUsesAndOfBroadcastingAddUp) {
   EXPECT_EQ(values(a.grad()), (V{10, 12}));
 }
 
+// Case B1 of the reports.
 TEST(Engine, TheCallersGradientIsNeverChanged) {
   for (const bool hook_on_a : {false, true}) {
     Tensor a = leaf({1, 1}), b = leaf({1, 1}), go = vec({1, 1});
@@ -46,6 +47,7 @@ TEST(Engine, ALeafsGradientIsNotTheCallersTensor) {
   EXPECT_EQ(values(go), (V{1, 1}));
 }
 
+// Case B3 of the reports.
 TEST(Engine, HooksAroundAnInPlaceOperator) {
   Tensor x = leaf({1, 1});
   Tensor a = x.clone();
@@ -105,6 +107,7 @@ TEST(Engine, RetainedGradientAfterAnInPlaceOperatorIsThatOfTheNewValue) {
   EXPECT_EQ(values(a.grad()), (V{6, 6}));
 }
 
+// Case B5 of the reports.
 TEST(Engine, HigherDerivatives) {
   Tensor x = leaf({2});
   Tensor y = x * x * x;
@@ -153,6 +156,7 @@ TEST(Engine, Refusals) {
   EXPECT_ERROR(add_out(out, a, a), "out=");
 }
 
+// Case B9 of the reports.
 TEST(Engine, ASavedTensorThatWasOverwrittenIsNamed) {
   Tensor x = leaf({1});
   Tensor y = x.exp();

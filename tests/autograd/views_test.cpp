@@ -20,6 +20,7 @@ TEST(Views, AViewKnowsItsRoot) {
   EXPECT_ERROR(x._base(), "not a view");
 }
 
+// Case B11 of the reports.
 TEST(Views, AViewTakenBeforeAWriteToItsBase) {
   Tensor x = leaf({1, 2, 3});
   Tensor y = x * 1;
@@ -150,6 +151,7 @@ TEST(Views, DetachInPlace) {
   EXPECT_ERROR(z.view({2}).detach_(), "view");
 }
 
+// Case C1 of the reports, row 53 of the complaints: fill_ and zero_ are refused, too.
 TEST(Views, ExpandedTensorsAreNotWritten) {
   Tensor base = ones({1}, kDouble);
   Tensor e = base.expand({4});
@@ -161,6 +163,7 @@ TEST(Views, ExpandedTensorsAreNotWritten) {
   EXPECT_EQ(values(base), (V{1}));
 }
 
+// Case C3 of the reports.
 TEST(Views, OverlappingSourceAndTarget) {
   Tensor t = arange(5, kDouble);
   t.slice(0, 1, 5).copy_(t.slice(0, 0, 4));

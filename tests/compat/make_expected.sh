@@ -15,7 +15,7 @@ names=("$@")
 if [ ${#names[@]} -eq 0 ]; then
   for source in "$here"/*.cpp; do
     name=$(basename "$source" .cpp)
-    [ "$name" = compile_only ] || names+=("$name")
+    [[ $name == compile_only* ]] || names+=("$name")
   done
 fi
 # The header is compiled once: it is most of the cost of every program.

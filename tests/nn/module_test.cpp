@@ -52,7 +52,7 @@ TEST(Module, NamesFollowTheTree) {
   EXPECT_THROW(net->register_parameter("a.b", ones({1})), ValueError);
 }
 
-// B15: the tensor that forward uses and the registered one are the same after an assignment.
+// B15 and pain 22: the tensor that forward uses and the registered one are the same after an assignment.
 TEST(Module, AssigningAParameterOfALayer) {
   nn::Linear lin(nn::LinearOptions(1, 1).bias(false));
   lin->weight = full({1, 1}, 5.0);
@@ -60,6 +60,7 @@ TEST(Module, AssigningAParameterOfALayer) {
   EXPECT_EQ(lin->forward(ones({1, 1})).item<float>(), 5);
 }
 
+// Pain 54.
 TEST(Module, CloneIsDeepAndKeepsTies) {
   Tied tied;
   EXPECT_EQ(tied->parameters().size(), 3u);

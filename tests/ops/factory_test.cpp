@@ -90,4 +90,49 @@ TEST(Factory, FromListsAndMemory) {
   EXPECT_ERROR(b.resize_({10}), "borrows");
 }
 
+// Row 45 of the complaints and case C11: a vector's memory can be owned, and its type is the dtype.
+TEST(Factory, TakesAVectorsMemoryOver) {
+  Tensor t;
+  const int* memory = nullptr;
+  {
+    std::vector<int> v{1, 2, 3, 4, 5, 6};
+    memory = v.data();
+    t = from_vector(std::move(v), {2, 3});
+  }
+  EXPECT_EQ(t.scalar_type(), kInt);
+  EXPECT_EQ(t.data_ptr<int>(), memory);
+  EXPECT_EQ(t.sizes(), (IntArrayRef{2, 3}));
+  const Tensor row = t[1];
+  t = Tensor();
+  EXPECT_EQ(values(row), (V{4, 5, 6}));
+
+  EXPECT_EQ(from_vector(std::vector<double>{0.5, 1.5}).scalar_type(), kDouble);
+  EXPECT_EQ(from_vector(std::vector<uint8_t>{7}).sizes(), (IntArrayRef{1}));
+  EXPECT_EQ(from_vector(std::vector<float>{}).sizes(), (IntArrayRef{0}));
+  EXPECT_EQ(from_vector(std::vector<float>{}, {0, 4}).sizes(), (IntArrayRef{0, 4}));
+  const Tensor leaf = from_vector(std::vector<float>{1, 2}, {2}, TensorOptions().requires_grad(true));
+  leaf.pow(2).sum().backward();
+  EXPECT_EQ(values(leaf.grad()), (V{2, 4}));
+}
+
+TEST(Factory, AVectorThatDoesNotFitIsLeftAsItWas) {
+  std::vector<float> v{1, 2, 3};
+  EXPECT_ERROR(from_vector(std::move(v), {2, 2}), "from_vector: sizes (2, 2) need 4 elements; the vector has 3");
+  EXPECT_ERROR(from_vector(std::move(v), {-3}), "from_vector: ");
+  EXPECT_ERROR(from_vector(std::move(v), {int64_t(1) << 40, int64_t(1) << 40}), "from_vector: ");
+  EXPECT_ERROR(from_vector(std::move(v), {3}, kInt), "from_vector: dtype ");
+  EXPECT_ERROR(from_vector(std::move(v), {3}, kMeta), "from_vector: device meta");
+  EXPECT_EQ(v, (std::vector<float>{1, 2, 3}));
+}
+
+// Each vector is freed when the last tensor over it is: a leak shows under AddressSanitizer, a double free everywhere.
+TEST(Factory, AVectorsMemoryDiesWithItsLastTensor) {
+  for (int i = 0; i < 100; ++i) {
+    Tensor t = from_vector(std::vector<int64_t>(1000, i));
+    const Tensor part = t.slice(0, 500);
+    t = t + 1;
+    EXPECT_EQ(part[0].item<int64_t>(), i);
+  }
+}
+
 }  // namespace

@@ -55,6 +55,7 @@ TEST(Index, GradientAccumulatesWhereAnElementIsReadTwice) {
   EXPECT_EQ(values(y.grad()), (V{2, 0, 2}));
 }
 
+// Case B13 of the reports: the last one wins, and the gradient says so.
 TEST(IndexPut, RepeatedIndices) {
   Tensor t = zeros({3}, kDouble);
   t.index_put_({std::optional<Tensor>(longs({1, 1, 2}))}, tensor(5.0, kDouble), true);
@@ -150,6 +151,7 @@ TEST(Rearranging, FlipRollRepeat) {
   EXPECT_EQ(values(x.grad()), (V{3, 5, 7, 15, 17, 19}));
 }
 
+// Case C5 of the reports.
 TEST(Sorting, NaNComesLastAndEqualElementsKeepTheirOrder) {
   const double nan = std::nan("");
   Tensor x = vec({3, nan, 5, nan});

@@ -1,61 +1,14 @@
 // Elementwise operators: values from mathematics, promotion, NaN, integers that would trap, in-place and out forms,
 // errors.
-#include <gtest/gtest.h>
+#include "support/vectors.h"
 
-#include <cmath>
-#include <limits>
+using namespace gradus;
+using namespace support;
 
-#include <gradus/autograd/autograd.h>
-#include <gradus/ops/ops.h>
-
-namespace gradus::testing {
 namespace {
 
-const double kNan = std::nan("");
-const double kInf = std::numeric_limits<double>::infinity();
-
-Tensor doubles(std::initializer_list<double> v) {
-  Tensor t = gradus::empty({static_cast<int64_t>(v.size())}, kDouble);
-  std::copy(v.begin(), v.end(), t.data_ptr<double>());
-  return t;
-}
-template <class T>
-Tensor of(std::initializer_list<T> v) {
-  Tensor t = gradus::empty({static_cast<int64_t>(v.size())}, CppTypeToScalarType<T>::value);
-  std::copy(v.begin(), v.end(), t.template data_ptr<T>());
-  return t;
-}
-Tensor longs(std::initializer_list<int64_t> v) {
-  return of<int64_t>(v);
-}
-
-void expect_values(const Tensor& got, std::initializer_list<double> want, double tolerance = 1e-12) {
-  ASSERT_EQ(got.numel(), static_cast<int64_t>(want.size()));
-  const Tensor as_double = got.to(kDouble).contiguous();
-  size_t i = 0;
-  for (double w : want) {
-    const double g = as_double.data_ptr<double>()[i];
-    const bool same = std::isnan(w) ? std::isnan(g) : w == g || std::abs(g - w) <= tolerance;
-    EXPECT_TRUE(same) << "element " << i << " is " << g << " instead of " << w;
-    ++i;
-  }
-}
-
-template <class F>
-std::string error_of(F body) {
-  try {
-    body();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-bool begins(const std::string& text, const std::string& with) {
-  return text.rfind(with, 0) == 0;
-}
-
 TEST(Pointwise, MathematicalFunctions) {
-  const Tensor x = doubles({-2, -0.5, 0, 0.5, 2});
+  const Tensor x = vec({-2, -0.5, 0, 0.5, 2});
   expect_values(x.exp(), {std::exp(-2), std::exp(-0.5), 1, std::exp(0.5), std::exp(2)});
   expect_values(x.tanh(), {std::tanh(-2), std::tanh(-0.5), 0, std::tanh(0.5), std::tanh(2)});
   expect_values(x.sigmoid(), {1 / (1 + std::exp(2)), 1 / (1 + std::exp(0.5)), 0.5, 1 / (1 + std::exp(-0.5)),
@@ -64,40 +17,40 @@ TEST(Pointwise, MathematicalFunctions) {
   expect_values(x.sin(), {std::sin(-2), std::sin(-0.5), 0, std::sin(0.5), std::sin(2)});
   expect_values(x.cos(), {std::cos(-2), std::cos(-0.5), 1, std::cos(0.5), std::cos(2)});
   expect_values(x.tan(), {std::tan(-2), std::tan(-0.5), 0, std::tan(0.5), std::tan(2)});
-  expect_values(doubles({-1, 0, 1, 8}).log(), {kNan, -kInf, 0, std::log(8)});
-  expect_values(doubles({1, 8, 0.25}).log2(), {0, 3, -2});
-  expect_values(doubles({1, 1000, 0.01}).log10(), {0, 3, -2});
-  expect_values(doubles({1e-20}).log1p(), {1e-20}, 1e-32);
-  expect_values(doubles({1e-20}).expm1(), {1e-20}, 1e-32);
-  expect_values(doubles({4, 0.25, -1}).rsqrt(), {0.5, 2, kNan});
-  expect_values(doubles({4, -0.5}).reciprocal(), {0.25, -2});
-  expect_values(doubles({-3, 0.5}).square(), {9, 0.25});
+  expect_values(vec({-1, 0, 1, 8}).log(), {kNan, -kInf, 0, std::log(8)});
+  expect_values(vec({1, 8, 0.25}).log2(), {0, 3, -2});
+  expect_values(vec({1, 1000, 0.01}).log10(), {0, 3, -2});
+  expect_values(vec({1e-20}).log1p(), {1e-20}, 1e-32);
+  expect_values(vec({1e-20}).expm1(), {1e-20}, 1e-32);
+  expect_values(vec({4, 0.25, -1}).rsqrt(), {0.5, 2, kNan});
+  expect_values(vec({4, -0.5}).reciprocal(), {0.25, -2});
+  expect_values(vec({-3, 0.5}).square(), {9, 0.25});
 }
 
 TEST(Pointwise, RoundingAndSigns) {
-  const Tensor x = doubles({-2.5, -1.5, -0.4, 0.5, 1.5, 2.7});
+  const Tensor x = vec({-2.5, -1.5, -0.4, 0.5, 1.5, 2.7});
   expect_values(x.floor(), {-3, -2, -1, 0, 1, 2});
   expect_values(x.ceil(), {-2, -1, 0, 1, 2, 3});
   expect_values(x.trunc(), {-2, -1, 0, 0, 1, 2});
   expect_values(x.round(), {-2, -2, 0, 0, 2, 3});
-  expect_values(doubles({1.2345}).round(2), {1.23});
-  expect_values(doubles({1250}).round(-2), {1200});
+  expect_values(vec({1.2345}).round(2), {1.23});
+  expect_values(vec({1250}).round(-2), {1200});
   expect_values(x.sign(), {-1, -1, -1, 1, 1, 1});
   expect_values(x.abs(), {2.5, 1.5, 0.4, 0.5, 1.5, 2.7});
   EXPECT_EQ(longs({1}).floor().scalar_type(), kLong);
 }
 
 TEST(Pointwise, Activations) {
-  const Tensor x = doubles({-2, 0, 3, kNan});
+  const Tensor x = vec({-2, 0, 3, kNan});
   expect_values(x.relu(), {0, 0, 3, kNan});
   expect_values(gradus::leaky_relu(x, 0.1), {-0.2, 0, 3, kNan});
   expect_values(gradus::hardtanh(x), {-1, 0, 1, kNan});
   expect_values(gradus::threshold(x, 0.5, 7), {7, 7, 3, kNan});
-  expect_values(gradus::silu(doubles({1})), {1 / (1 + std::exp(-1))});
-  expect_values(gradus::gelu(doubles({1, -1})),
+  expect_values(gradus::silu(vec({1})), {1 / (1 + std::exp(-1))});
+  expect_values(gradus::gelu(vec({1, -1})),
                 {0.5 * (1 + std::erf(std::sqrt(0.5))), -0.5 * (1 - std::erf(std::sqrt(0.5)))});
   const double u = std::sqrt(2 / 3.14159265358979323846) * 1.044715;
-  expect_values(gradus::gelu(doubles({1}), "tanh"), {0.5 * (1 + std::tanh(u))});
+  expect_values(gradus::gelu(vec({1}), "tanh"), {0.5 * (1 + std::tanh(u))});
   EXPECT_TRUE(begins(error_of([&] { gradus::gelu(x, "fast"); }), "gelu: "));
 }
 
@@ -105,7 +58,7 @@ TEST(Pointwise, DtypesPromote) {
   EXPECT_EQ((longs({1}) + of<float>({1})).scalar_type(), kFloat);
   EXPECT_EQ((longs({1}) + 1.5).scalar_type(), kFloat);
   EXPECT_EQ((longs({1}) + 1).scalar_type(), kLong);
-  EXPECT_EQ((of<float>({1}) + doubles({1}).sum()).scalar_type(), kFloat) << "a 0-dim tensor does not raise the dtype";
+  EXPECT_EQ((of<float>({1}) + vec({1}).sum()).scalar_type(), kFloat) << "a 0-dim tensor does not raise the dtype";
   EXPECT_EQ((of<uint8_t>({1}) + of<int8_t>({1})).scalar_type(), kShort);
   EXPECT_EQ((longs({7}) / longs({2})).scalar_type(), kFloat);
   EXPECT_EQ(longs({1}).exp().scalar_type(), kFloat);
@@ -138,18 +91,18 @@ TEST(Pointwise, IntegersDivideWithoutTraps) {
   EXPECT_TRUE(begins(error_of([&] { a.remainder(0); }), "remainder: "));
   EXPECT_TRUE(begins(error_of([&] { a.fmod(0); }), "fmod: "));
   EXPECT_TRUE(begins(error_of([&] { a.floor_divide(0); }), "floor_divide: "));
-  expect_values(doubles({7, -7, 1}).div(doubles({2, 2, 0}), "floor"), {3, -4, kInf});
-  expect_values(doubles({-7}).remainder(3), {2});
-  expect_values(doubles({-7}).fmod(3), {-1});
+  expect_values(vec({7, -7, 1}).div(vec({2, 2, 0}), "floor"), {3, -4, kInf});
+  expect_values(vec({-7}).remainder(3), {2});
+  expect_values(vec({-7}).fmod(3), {-1});
 }
 
 TEST(Pointwise, NanWins) {
-  const Tensor a = doubles({1, kNan, 3}), b = doubles({kNan, 2, 2});
+  const Tensor a = vec({1, kNan, 3}), b = vec({kNan, 2, 2});
   expect_values(gradus::maximum(a, b), {kNan, kNan, 3});
   expect_values(gradus::minimum(a, b), {kNan, kNan, 2});
   expect_values(a.clamp(2, 2.5), {2, kNan, 2.5});
   expect_values(a.clamp_min(kNan), {kNan, kNan, kNan});
-  expect_values(a.clamp(b, doubles({5, 5, 5})), {kNan, kNan, 3});
+  expect_values(a.clamp(b, vec({5, 5, 5})), {kNan, kNan, 3});
   expect_values(longs({1, 5, 9}).clamp(2, 6), {2, 5, 6});
   EXPECT_EQ(longs({1}).clamp_min(0.5).scalar_type(), kFloat);
   EXPECT_TRUE(begins(error_of([&] { a.clamp(std::optional<Scalar>(), std::optional<Scalar>()); }), "clamp: "));
@@ -157,22 +110,22 @@ TEST(Pointwise, NanWins) {
 
 // cases.md B7
 TEST(Pointwise, PowersAtZero) {
-  Tensor x = doubles({0, 2});
+  Tensor x = vec({0, 2});
   x.requires_grad_();
   Tensor y = x.pow(0);
   expect_values(y.detach(), {1, 1});
   y.sum().backward();
   expect_values(x.grad(), {0, 0});
-  expect_values(doubles({2, -8, 4}).pow(doubles({3, 1.0 / 3, 0.5})), {8, kNan, 2});
+  expect_values(vec({2, -8, 4}).pow(vec({3, 1.0 / 3, 0.5})), {8, kNan, 2});
   expect_values(longs({2, -3, 0}).pow(3), {8, -27, 0});
   expect_values(longs({1, -1, 2}).pow(longs({-1, -3, -1})), {1, -1, 0});
-  expect_values(gradus::pow(2, doubles({3, -1})), {8, 0.5});
+  expect_values(gradus::pow(2, vec({3, -1})), {8, 0.5});
   EXPECT_TRUE(begins(error_of([] { longs({2}).pow(-1); }), "pow: "));
 }
 
 // cases.md B5
 TEST(Pointwise, ThirdDerivative) {
-  Tensor x = doubles({2});
+  Tensor x = vec({2});
   x.requires_grad_();
   Tensor d = x.pow(3);
   for (double want : {12.0, 12.0, 6.0}) {
@@ -183,41 +136,41 @@ TEST(Pointwise, ThirdDerivative) {
 
 TEST(Pointwise, WhereAndMaskedFill) {
   const Tensor m = of<bool>({true, false, true});
-  expect_values(gradus::where(m, doubles({1, 2, 3}), doubles({4, 5, 6})), {1, 5, 3});
-  expect_values(gradus::where(m, doubles({1, 2, 3}), 0), {1, 0, 3});
-  expect_values(gradus::where(m, 7, doubles({4, 5, 6})), {7, 5, 7});
+  expect_values(gradus::where(m, vec({1, 2, 3}), vec({4, 5, 6})), {1, 5, 3});
+  expect_values(gradus::where(m, vec({1, 2, 3}), 0), {1, 0, 3});
+  expect_values(gradus::where(m, 7, vec({4, 5, 6})), {7, 5, 7});
   EXPECT_EQ(gradus::where(m, longs({1, 2, 3}), 0.5).scalar_type(), kFloat);
-  expect_values(doubles({1, 2, 3}).masked_fill(m, 9), {9, 2, 9});
-  EXPECT_TRUE(begins(error_of([] { doubles({1}).masked_fill(longs({1}), 0); }), "masked_fill: "));
+  expect_values(vec({1, 2, 3}).masked_fill(m, 9), {9, 2, 9});
+  EXPECT_TRUE(begins(error_of([] { vec({1}).masked_fill(longs({1}), 0); }), "masked_fill: "));
 }
 
 TEST(Pointwise, ThreeOperands) {
-  const Tensor a = doubles({1, 2}), b = doubles({3, 4}), c = doubles({2, 8});
+  const Tensor a = vec({1, 2}), b = vec({3, 4}), c = vec({2, 8});
   expect_values(a.addcmul(b, c, 0.5), {4, 18});
   expect_values(a.addcdiv(b, c, 2), {4, 3});
   expect_values(a.lerp(b, 0.25), {1.5, 2.5});
-  expect_values(a.lerp(b, doubles({1, 0})), {3, 2});
+  expect_values(a.lerp(b, vec({1, 0})), {3, 2});
   EXPECT_TRUE(begins(error_of([] { longs({1}).addcdiv(longs({1}), longs({1})); }), "addcdiv: "));
 }
 
 TEST(Pointwise, ComparisonsLogicAndBits) {
-  const Tensor a = doubles({1, 2, kNan}), b = doubles({2, 2, kNan});
+  const Tensor a = vec({1, 2, kNan}), b = vec({2, 2, kNan});
   expect_values(a == b, {0, 1, 0});
   expect_values(a != b, {1, 0, 1});
   expect_values(a < b, {1, 0, 0});
   expect_values(a >= b, {0, 1, 0});
   expect_values(2 > a, {1, 0, 0});
   expect_values(a.isnan(), {0, 0, 1});
-  expect_values(doubles({kInf, -kInf, 1}).isinf(), {1, 1, 0});
-  expect_values(doubles({kInf, kNan, 1}).isfinite(), {0, 0, 1});
-  expect_values(gradus::logical_xor(doubles({0, 1}), longs({3, 3})), {1, 0});
+  expect_values(vec({kInf, -kInf, 1}).isinf(), {1, 1, 0});
+  expect_values(vec({kInf, kNan, 1}).isfinite(), {0, 0, 1});
+  expect_values(gradus::logical_xor(vec({0, 1}), longs({3, 3})), {1, 0});
   expect_values(longs({6}) & longs({3}), {2});
   expect_values(longs({6}) | 1, {7});
   expect_values(6 ^ longs({3}), {5});
   expect_values(~longs({0}), {-1});
   expect_values(~of<bool>({true, false}), {0, 1});
   EXPECT_TRUE(begins(error_of([&] { a& b; }), "bitwise_and: "));
-  EXPECT_TRUE(gradus::allclose(doubles({1}), doubles({1 + 1e-9})));
+  EXPECT_TRUE(gradus::allclose(vec({1}), vec({1 + 1e-9})));
   EXPECT_FALSE(gradus::allclose(a, a));
   EXPECT_TRUE(gradus::allclose(a, a, 1e-5, 1e-8, true));
   EXPECT_FALSE(gradus::equal(a, a));
@@ -227,20 +180,20 @@ TEST(Pointwise, ComparisonsLogicAndBits) {
 // cases.md C1
 TEST(Pointwise, ExpandedTensorsAreNotWritten) {
   const Tensor base = gradus::ones({1}, kDouble), wide = base.expand({4});
-  EXPECT_FALSE(error_of([&] { wide.add_(1); }).empty());
-  EXPECT_FALSE(error_of([&] { wide.relu_(); }).empty());
-  EXPECT_FALSE(error_of([&] { wide.masked_fill_(of<bool>({true, true, false, false}), 3); }).empty());
+  EXPECT_THROW(wide.add_(1), Error);
+  EXPECT_THROW(wide.relu_(), Error);
+  EXPECT_THROW(wide.masked_fill_(of<bool>({true, true, false, false}), 3), Error);
   expect_values(base, {1});
 }
 
 TEST(Pointwise, InPlaceAndOutForms) {
-  Tensor a = doubles({1, 2});
+  Tensor a = vec({1, 2});
   const void* memory = a.data_ptr();
-  a.add_(doubles({1, 1})).mul_(2).relu_();
+  a.add_(vec({1, 1})).mul_(2).relu_();
   expect_values(a, {4, 6});
   EXPECT_EQ(a.data_ptr(), memory);
   Tensor out = gradus::empty({0}, kDouble);
-  gradus::mul_out(out, a, doubles({2, 2}));
+  gradus::mul_out(out, a, vec({2, 2}));
   expect_values(out, {8, 12});
   // Source and target overlap in another arrangement.
   Tensor t = gradus::arange(5, kDouble);
@@ -256,7 +209,7 @@ TEST(Pointwise, LargeAndStridedAgreeWithTheDefinition) {
   EXPECT_TRUE(right);
   Tensor grid = gradus::arange(12, kDouble).reshape({3, 4});
   expect_values((grid.t() + grid.t()).contiguous().reshape({-1}), {0, 8, 16, 2, 10, 18, 4, 12, 20, 6, 14, 22});
-  expect_values((grid.slice(1, 0, 4, 2) + doubles({100, 200})).reshape({-1}), {100, 202, 104, 206, 108, 210});
+  expect_values((grid.slice(1, 0, 4, 2) + vec({100, 200})).reshape({-1}), {100, 202, 104, 206, 108, 210});
   EXPECT_EQ((gradus::empty({0, 3}) + gradus::empty({1, 3})).sizes(), IntArrayRef({0, 3}));
   const Tensor images = gradus::empty({2, 3, 4, 5}).contiguous(MemoryFormat::ChannelsLast);
   EXPECT_TRUE(images.relu().is_contiguous(MemoryFormat::ChannelsLast));
@@ -272,4 +225,3 @@ TEST(Pointwise, MetaTensorsComputeShapesOnly) {
 }
 
 }  // namespace
-}  // namespace gradus::testing

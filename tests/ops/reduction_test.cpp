@@ -1,47 +1,10 @@
 // Reductions: values, accuracy, shapes of every kind of walk, NaN, empty tensors, dtypes, gradients at corners.
-#include <gtest/gtest.h>
+#include "support/vectors.h"
 
-#include <cmath>
-#include <limits>
+using namespace gradus;
+using namespace support;
 
-#include <gradus/ops/ops.h>
-
-namespace gradus::testing {
 namespace {
-
-const double kNan = std::nan("");
-const double kInf = std::numeric_limits<double>::infinity();
-
-Tensor doubles(std::initializer_list<double> v) {
-  Tensor t = gradus::empty({static_cast<int64_t>(v.size())}, kDouble);
-  std::copy(v.begin(), v.end(), t.data_ptr<double>());
-  return t;
-}
-
-void expect_values(const Tensor& got, std::initializer_list<double> want, double tolerance = 1e-12) {
-  ASSERT_EQ(got.numel(), static_cast<int64_t>(want.size()));
-  const Tensor as_double = got.to(kDouble).contiguous();
-  size_t i = 0;
-  for (double w : want) {
-    const double g = as_double.data_ptr<double>()[i];
-    const bool same = std::isnan(w) ? std::isnan(g) : w == g || std::abs(g - w) <= tolerance;
-    EXPECT_TRUE(same) << "element " << i << " is " << g << " instead of " << w;
-    ++i;
-  }
-}
-
-template <class F>
-std::string error_of(F body) {
-  try {
-    body();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-bool begins(const std::string& text, const std::string& with) {
-  return text.rfind(with, 0) == 0;
-}
 
 // Small whole numbers, so that every order of adding gives the same sum.
 Tensor pattern(IntArrayRef sizes) {
@@ -134,7 +97,7 @@ TEST(Reduction, IntegersAndBools) {
 
 // cases.md C5
 TEST(Reduction, NanIsLargestAndSmallest) {
-  const Tensor t = doubles({3, kNan, 5, kNan});
+  const Tensor t = vec({3, kNan, 5, kNan});
   EXPECT_EQ(t.argmax().item<int64_t>(), 1);
   EXPECT_EQ(t.argmin().item<int64_t>(), 1);
   expect_values(t.max(), {kNan});
@@ -163,7 +126,7 @@ TEST(Reduction, EmptyTensors) {
 }
 
 TEST(Reduction, VarianceAndDeviation) {
-  const Tensor t = doubles({1, 2, 3, 4});
+  const Tensor t = vec({1, 2, 3, 4});
   expect_values(t.var(), {5.0 / 3});
   expect_values(t.var(false), {1.25});
   expect_values(t.std(), {std::sqrt(5.0 / 3)});
@@ -182,59 +145,59 @@ TEST(Reduction, GradientsAtCorners) {
   Tensor zeros = gradus::zeros({3}, kDouble).requires_grad_();
   zeros.norm().backward();
   expect_values(zeros.grad(), {0, 0, 0});
-  Tensor one = doubles({5});
+  Tensor one = vec({5});
   one.requires_grad_();
   Tensor deviation = one.std();
   EXPECT_TRUE(std::isnan(deviation.item<double>()));
   EXPECT_NO_THROW(deviation.backward());
-  Tensor ties = doubles({2, 1, 2});
+  Tensor ties = vec({2, 1, 2});
   ties.requires_grad_();
   ties.max().backward();
   expect_values(ties.grad(), {0.5, 0, 0.5});
-  Tensor first = doubles({2, 1, 2});
+  Tensor first = vec({2, 1, 2});
   first.requires_grad_();
   std::get<0>(first.max(0)).backward();
   expect_values(first.grad(), {1, 0, 0});
-  Tensor factors = doubles({2, 0, 3});
+  Tensor factors = vec({2, 0, 3});
   factors.requires_grad_();
   factors.prod().backward();
   expect_values(factors.grad(), {0, 6, 0});
-  Tensor steps = doubles({1, 1, 1});
+  Tensor steps = vec({1, 1, 1});
   steps.requires_grad_();
-  steps.cumsum(0).mul(doubles({1, 10, 100})).sum().backward();
+  steps.cumsum(0).mul(vec({1, 10, 100})).sum().backward();
   expect_values(steps.grad(), {111, 110, 100});
 }
 
 TEST(Reduction, Norms) {
-  const Tensor t = doubles({3, -4, 0});
+  const Tensor t = vec({3, -4, 0});
   expect_values(t.norm(), {5});
   expect_values(t.norm(1), {7});
   expect_values(t.norm(0), {2});
   expect_values(t.norm(kInf), {4});
   expect_values(t.norm(-kInf), {0});
   expect_values(t.norm(3), {std::cbrt(91)});
-  expect_values(doubles({3, 4, 6, 8}).reshape({2, 2}).norm(2, {1}, true), {5, 10});
+  expect_values(vec({3, 4, 6, 8}).reshape({2, 2}).norm(2, {1}, true), {5, 10});
   expect_values(gradus::linalg_vector_norm(t), {5});
   EXPECT_EQ(gradus::ones({2}, kFloat).norm(2, kDouble).scalar_type(), kDouble);
 }
 
 TEST(Reduction, TruthCountsAndLogSumExp) {
-  const Tensor t = doubles({0, 2, 0, 3}).reshape({2, 2});
+  const Tensor t = vec({0, 2, 0, 3}).reshape({2, 2});
   expect_values(t.any({0}, false), {0, 1});
   expect_values(t.all({1}, false), {0, 0});
   EXPECT_TRUE(t.any().item<bool>());
   EXPECT_EQ(t.to(kByte).any().scalar_type(), kByte);
   EXPECT_EQ(t.count_nonzero().item<int64_t>(), 2);
-  expect_values(doubles({1000, 1000}).logsumexp({0}), {1000 + std::log(2)});
-  expect_values(doubles({-kInf, -kInf}).logsumexp({0}), {-kInf});
-  expect_values(doubles({1, 2, 3}).cumsum(0), {1, 3, 6});
-  expect_values(doubles({1, 2, 3, 4}).reshape({2, 2}).cumsum(0).reshape({-1}), {1, 2, 4, 6});
+  expect_values(vec({1000, 1000}).logsumexp({0}), {1000 + std::log(2)});
+  expect_values(vec({-kInf, -kInf}).logsumexp({0}), {-kInf});
+  expect_values(vec({1, 2, 3}).cumsum(0), {1, 3, 6});
+  expect_values(vec({1, 2, 3, 4}).reshape({2, 2}).cumsum(0).reshape({-1}), {1, 2, 4, 6});
 }
 
 TEST(Reduction, OutForms) {
   Tensor out = gradus::empty({2}, kDouble);
   const void* memory = out.data_ptr();
-  const Tensor t = doubles({1, 2, 3, 4}).reshape({2, 2});
+  const Tensor t = vec({1, 2, 3, 4}).reshape({2, 2});
   gradus::sum_out(out, t, IntArrayRef(1));
   expect_values(out, {3, 7});
   EXPECT_EQ(out.data_ptr(), memory);
@@ -245,4 +208,3 @@ TEST(Reduction, OutForms) {
 }
 
 }  // namespace
-}  // namespace gradus::testing

@@ -20,6 +20,7 @@ double value(const Tensor& t, int64_t i = 0) {
   return t.data_ptr<double>()[i];
 }
 
+// Row 15 of the complaints.
 TEST(Optimizer, A1GroupInheritsWhatItLeavesUnset) {
   Tensor p = parameter({1});
   std::vector<OptimizerParamGroup> groups;
@@ -114,6 +115,7 @@ TEST(Optimizer, A11StepLR) {
   }
 }
 
+// Row 19 of the complaints.
 TEST(Optimizer, A15TheSameTensorTwice) {
   Tensor p = parameter({1});
   EXPECT_THROW(SGD({p, p}, SGDOptions(.1)), ValueError);

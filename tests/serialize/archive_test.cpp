@@ -6,7 +6,7 @@
 #include <random>
 #include <sstream>
 
-#include <gradus/ops/ivalue.h>
+#include <gradus/core/ivalue.h>
 #include <gradus/ops/ops.h>
 #include <gradus/serialize.h>
 

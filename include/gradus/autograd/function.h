@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include <gradus/autograd/node.h>
-#include <gradus/ops/ivalue.h>
+#include <gradus/core/ivalue.h>
 
 namespace gradus {
 inline namespace v0 {

@@ -1,7 +1,9 @@
-// Tensors from numbers in the program: tensor({{1, 2}, {3, 4}}), and over memory that is already there: from_blob.
+// Tensors from numbers in the program: tensor({{1, 2}, {3, 4}}); in a vector's memory: from_vector(std::move(v)); and
+// over memory that stays another's: from_blob.
 #pragma once
 
 #include <initializer_list>
+#include <memory>
 #include <vector>
 
 #include <gradus/core/tensor.h>
@@ -55,6 +57,8 @@ class TensorData {
 GRADUS_API Tensor make_tensor(const TensorData& data, const TensorOptions& options);
 GRADUS_API Tensor borrow(void* data, ScalarType pointed_to, IntArrayRef sizes, const IntArrayRef* strides,
                          std::function<void(void*)> deleter, const TensorOptions& options);
+GRADUS_API void check_vector(size_t count, ScalarType dtype, const OptionalIntArrayRef& sizes,
+                             const TensorOptions& options);
 template <class T>
 constexpr ScalarType pointed_to() {
   if constexpr (has_scalar_type<std::remove_cv_t<T>>::value) {
@@ -71,6 +75,22 @@ constexpr ScalarType pointed_to() {
 /// https://pytorch.org/cppdocs/notes/tensor_creation.html
 inline Tensor tensor(const detail::TensorData& data, const TensorOptions& options = {}) {
   return detail::make_tensor(data, options);
+}
+
+/// A tensor that takes over a vector's memory, without a copy: from_vector(std::move(v)) has one dimension,
+/// from_vector(std::move(v), {2, 3}) those given. The vector's type is the dtype, and the tensor cannot be resized
+/// beyond its elements. Throws ValueError, and leaves the vector as it was, where the sizes need another number of
+/// elements or `options` ask for another dtype or device. To copy a vector, write tensor(v); to borrow one, from_blob.
+template <class T>
+Tensor from_vector(std::vector<T>&& values, OptionalIntArrayRef sizes = std::nullopt,
+                   const TensorOptions& options = {}) {
+  static_assert(detail::has_scalar_type<T>::value, "from_vector: no dtype has this element type");
+  static_assert(!std::is_same<T, bool>::value, "from_vector: std::vector<bool> has no array of bools inside");
+  detail::check_vector(values.size(), CppTypeToScalarType<T>::value, sizes, options);
+  const int64_t count = static_cast<int64_t>(values.size());
+  auto kept = std::make_shared<std::vector<T>>(std::move(values));
+  return detail::borrow(
+      kept->data(), CppTypeToScalarType<T>::value, sizes.value_or(count), nullptr, [kept](void*) {}, options);
 }
 
 /// A tensor over memory of the caller's, who keeps it alive, or hands it over with a `deleter` that is called with

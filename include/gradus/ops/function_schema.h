@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <gradus/ops/ivalue.h>
+#include <gradus/core/ivalue.h>
 
 namespace gradus {
 inline namespace v0 {

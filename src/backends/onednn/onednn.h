@@ -14,7 +14,7 @@
 #include <gradus/core/parallel.h>
 #include <gradus/core/scalar_type.h>
 
-#include <kernels/cpu/scratch.h>
+#include <kernels/scratch.h>
 
 namespace gradus::inline v0::backends::onednn {
 

@@ -1,2 +1,1 @@
-#error \
-    "Gradus: <torch/detail/static.h>: this part of libtorch is not in Gradus yet; include <torch/torch.h> for what is"
+#error "Gradus: <torch/detail/static.h>: this part of libtorch is not in Gradus yet; include <torch/torch.h> for what is"

@@ -1,4 +1,4 @@
-#include <gradus/ops/ivalue.h>
+#include <gradus/core/ivalue.h>
 
 namespace gradus::inline v0 {
 namespace {
@@ -72,6 +72,26 @@ Scalar IValue::toScalar() const {
     default:
       throw TypeError(gradus::str("expected a number, got ", type_name()));
   }
+}
+
+ScalarType IValue::toScalarType() const {
+  const int64_t number = toInt();
+  const auto type = static_cast<ScalarType>(number);
+  const bool known = number >= 0 && number < static_cast<int64_t>(ScalarType::Undefined) && element_size(type) != 0;
+  GRADUS_CHECK_AS(TypeError, known, "expected a dtype, got the number ", number, ", which is that of none");
+  return type;
+}
+Layout IValue::toLayout() const {
+  const int64_t number = toInt();
+  const bool known = number >= 0 && number <= static_cast<int64_t>(Layout::SparseCsr);
+  GRADUS_CHECK_AS(TypeError, known, "expected a layout, got the number ", number, ", which is that of none");
+  return static_cast<Layout>(number);
+}
+MemoryFormat IValue::toMemoryFormat() const {
+  const int64_t number = toInt();
+  const bool known = number >= 0 && number <= static_cast<int64_t>(MemoryFormat::ChannelsLast3d);
+  GRADUS_CHECK_AS(TypeError, known, "expected a memory format, got the number ", number, ", which is that of none");
+  return static_cast<MemoryFormat>(number);
 }
 
 const char* IValue::type_name(Tag tag) {

@@ -126,9 +126,10 @@ class IValue {
     return device_;
   }
   const Generator& toGenerator() const { return get<Generator>(Tag::Generator); }
-  ScalarType toScalarType() const { return static_cast<ScalarType>(toInt()); }
-  Layout toLayout() const { return static_cast<Layout>(toInt()); }
-  MemoryFormat toMemoryFormat() const { return static_cast<MemoryFormat>(toInt()); }
+  // These throw for a number that stands for none of them, too.
+  GRADUS_API ScalarType toScalarType() const;
+  GRADUS_API Layout toLayout() const;
+  GRADUS_API MemoryFormat toMemoryFormat() const;
   const std::vector<int64_t>& toIntVector() const { return get<std::vector<int64_t>>(Tag::IntList); }
   const std::vector<double>& toDoubleVector() const { return get<std::vector<double>>(Tag::DoubleList); }
   const std::vector<bool>& toBoolVector() const { return get<std::vector<bool>>(Tag::BoolList); }

@@ -1,0 +1,3 @@
+// Part of pimpl.h.
+#pragma once
+#include <torch/nn/pimpl.h>
