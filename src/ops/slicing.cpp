@@ -47,6 +47,15 @@ Tensor select(const Tensor& self, int64_t dim, int64_t index) {
   return out;
 }
 
+namespace {
+// These operators can be called by anyone.
+void write_window(const char* op, const Tensor& window, const Tensor& grad) {
+  GRADUS_CHECK(grad.sizes() == window.sizes(), op, ": grad_output has shape ", grad.sizes(), "; expected ",
+               window.sizes());
+  copy_into(window, grad);
+}
+}  // namespace
+
 Tensor select_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64_t dim, int64_t index) {
   auto r = recording(grad_output);
   defined(grad_output, "select_backward");
@@ -54,7 +63,7 @@ Tensor select_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64
   {
     NoGradGuard guard;
     out = zeros_of(input_sizes, grad_output);
-    copy_into(ops::select(out, dim, index), grad_output);
+    write_window("select_backward", ops::select(out, dim, index), grad_output);
   }
   if (r)
     r.node("SelectBackwardBackward0", out,
@@ -91,7 +100,7 @@ Tensor slice_backward(const Tensor& grad_output, IntArrayRef input_sizes, int64_
   {
     NoGradGuard guard;
     out = zeros_of(input_sizes, grad_output);
-    copy_into(ops::slice(out, dim, start, end, step), grad_output);
+    write_window("slice_backward", ops::slice(out, dim, start, end, step), grad_output);
   }
   if (r) {
     r.node("SliceBackwardBackward0", out,
