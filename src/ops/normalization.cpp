@@ -278,10 +278,10 @@ ThreeTensors native_layer_norm_backward(const Tensor& grad_out, const Tensor& in
     const size_t lead = input.sizes().size() - shape.size();
     for (size_t d = 0; d < input.sizes().size(); ++d) (d < lead ? first : last).push_back(static_cast<int64_t>(d));
     Tensor centred = input.sub(input.mean(IntArrayRef(last), true));
-    // rstd^-2 - var is eps, which the schema does not pass on.
-    Tensor var = centred.square().mean(IntArrayRef(last), true);
-    Tensor eps = rstd.pow(-2).sub(var.detach());
-    Tensor inverse = var.add(eps).rsqrt(), xhat = centred.mul(inverse);
+    // 1 / sqrt(var + eps) as a function of the input, without eps, which the schema does not pass on: rstd times
+    // 1 / sqrt(1 + what var has moved by, in units of 1 / rstd^2), which is exact however small the variance is.
+    Tensor constant = rstd.detach(), moved = centred.mul(constant).square().mean(IntArrayRef(last), true);
+    Tensor inverse = constant.mul(moved.sub(moved.detach()).add(1).rsqrt()), xhat = centred.mul(inverse);
     auto over_rows = [&](const Tensor& t) { return first.empty() ? t : t.sum(IntArrayRef(first)); };
     if (mask[0]) {
       Tensor scaled = weight.defined() ? grad_out.mul(weight) : grad_out;
