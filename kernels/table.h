@@ -32,11 +32,6 @@ constexpr Backend backend_of(DeviceType type) {
 [[noreturn]] void no_kernel(const char* kernel, Backend backend);
 
 namespace detail {
-// Kernels that ran, for the test that meta tensors run none. Counted per thread.
-#ifdef GRADUS_COUNT_KERNELS
-extern thread_local int64_t kernel_calls;
-#endif
-
 template <class Fn>
 struct MetaKernel;
 template <class R, class... Args>

@@ -112,10 +112,6 @@ MemoryFormat image_format(const Tensor& input, const Tensor& weight) {
                                        : MemoryFormat::Contiguous;
 }
 
-Tensor swapped(const Tensor& t) {
-  return t.transpose(0, 1);
-}
-
 Tensor forward_only(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvPlan& p,
                     const DimVector& shape, bool transposed) {
   Tensor out = core::empty(shape, input.scalar_type(), input.device(), image_format(input, weight));

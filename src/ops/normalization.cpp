@@ -4,6 +4,7 @@
 #include <kernels/normalization.h>
 
 #include "../autograd/recording.h"
+#include "dense_result.h"
 #include "kernel_view.h"
 #include "ops/surface/generated/ops_nn.h"
 #include "pointwise_plan.h"
@@ -94,12 +95,15 @@ ThreeTensors batch_norm_of(const char* op, const Dest& dest, const Tensor& input
   check_batch_norm(op, input, weight, bias, running_mean, running_var, training);
   auto r = recording(dest.is_fresh() ? Dest() : dest.part(0), input, weight, bias);
   Tensor x = dense_images(input), w = dense_vector(weight), b = dense_vector(bias), out, mean, invstd;
+  const Dest dest_out = dest.part(0);
+  const bool direct = is_dense_target(dest_out, x.sizes(), x.scalar_type(), x.suggest_memory_format(),
+                                      {&input, &weight, &bias, &running_mean, &running_var});
   {
     autograd::GradModeOff off;
     const ScalarType kind = input.scalar_type() == kDouble ? kDouble : kFloat;
     const ScalarType statistics =
         input.scalar_type() == kHalf || input.scalar_type() == kBFloat16 ? kind : input.scalar_type();
-    out = core::empty(x.sizes(), x.scalar_type(), x.device(), x.suggest_memory_format());
+    out = (direct ? dest_out : Dest()).result(op, x.sizes(), x.scalar_type(), x.device(), x.suggest_memory_format());
     const int64_t kept[] = {training ? input.size(1) : 0};
     mean = core::empty(kept, statistics, x.device());
     invstd = core::empty(kept, statistics, x.device());
@@ -123,7 +127,7 @@ ThreeTensors batch_norm_of(const char* op, const Dest& dest, const Tensor& input
     }
   }
   if (!dest.is_fresh()) {
-    out = dest.part(0).deliver(op, out);
+    if (!direct) out = dest_out.deliver(op, out);
     mean = dest.part(1).deliver(op, mean);
     invstd = dest.part(2).deliver(op, invstd);
   }
