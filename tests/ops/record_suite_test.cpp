@@ -6,6 +6,7 @@
 
 #include <gradus/autograd/autograd.h>
 #include <gradus/autograd/gradcheck.h>
+#include <gradus/core/parallel.h>
 #include <gradus/ops/interposer.h>
 
 #include "ops/record_walk.h"
@@ -14,6 +15,12 @@ namespace gradus::testing {
 namespace {
 
 constexpr ScalarType kDtypes[] = {kDouble, kFloat, kHalf, kBFloat16, kByte, kChar, kShort, kInt, kLong, kBool};
+
+// The samples are small: threads would spend their time waiting for one another.
+struct OneThread : ::testing::Environment {
+  void SetUp() override { set_num_threads(1); }
+};
+[[maybe_unused]] const auto* const one_thread = ::testing::AddGlobalTestEnvironment(new OneThread);
 
 struct Case {
   std::string op;

@@ -347,6 +347,7 @@ std::set<size_t> DifferentiableSample::without_gradient() const {
 namespace {
 std::string fault_of(const autograd::CheckedFunction& function, const autograd::variable_list& inputs) {
   try {
+    if (function(inputs).empty()) return "no result requires a gradient";
     autograd::gradcheck(function, inputs);
     autograd::gradgradcheck(function, inputs);
   } catch (const Error& e) {
