@@ -47,11 +47,6 @@ inline void expect_memory(const char* kernel, const View& v) {
 template <class T>
 void expect_memory(const char*, const T&) {}
 
-// Kernels that ran, for the test that meta tensors run none. Counted per thread.
-#ifdef GRADUS_COUNT_KERNELS
-extern thread_local int64_t kernel_calls;
-#endif
-
 template <class Fn>
 struct MetaKernel;
 template <class R, class... Args>

@@ -47,12 +47,12 @@ BadIndex first_bad(const ConstView& target, int64_t n, int64_t classes, int64_t 
 
 template <class T>
 void forward(View output, View total_weight, const ConstView& input, const ConstView& target, const ConstView& weight,
-             Reduction reduction, int64_t ignore) {
+             LossReduction reduction, int64_t ignore) {
   using W = Wide<T>;
   const Extent e(input);
   const T *x = input.as<T>(), *w = weight.as<T>();
   const auto weight_of = [&](int64_t c) { return w ? static_cast<W>(w[c]) : W(1); };
-  if (reduction == Reduction::None) {
+  if (reduction == LossReduction::None) {
     T* out = output.as<T>();
     parallel_for(0, e.targets(), 16384, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -75,34 +75,34 @@ void forward(View output, View total_weight, const ConstView& input, const Const
     }
     loss += part, total += part_weight;
   }
-  *output.as<T>() = static_cast<T>(reduction == Reduction::Mean ? loss / total : loss);
+  *output.as<T>() = static_cast<T>(reduction == LossReduction::Mean ? loss / total : loss);
   *total_weight.as<T>() = static_cast<T>(total);
 }
 
 template <class T>
 void backward(View grad_input, const ConstView& grad_output, const ConstView& target, const ConstView& weight,
-              const ConstView& total_weight, Reduction reduction, int64_t ignore) {
+              const ConstView& total_weight, LossReduction reduction, int64_t ignore) {
   using W = Wide<T>;
   const Extent e(grad_input);
   T* out = grad_input.as<T>();
   const T *g = grad_output.as<T>(), *w = weight.as<T>();
   W scale = 1;
-  if (reduction != Reduction::None) scale = static_cast<W>(*g);
-  if (reduction == Reduction::Mean) scale /= static_cast<W>(*total_weight.as<T>());
+  if (reduction != LossReduction::None) scale = static_cast<W>(*g);
+  if (reduction == LossReduction::Mean) scale /= static_cast<W>(*total_weight.as<T>());
   const int64_t block = e.classes * e.spatial;
   parallel_for(0, e.batch, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, block)), [&](int64_t begin, int64_t end) {
     std::memset(static_cast<void*>(out + begin * block), 0, static_cast<size_t>((end - begin) * block) * sizeof(T));
     for (int64_t i = begin * e.spatial; i < end * e.spatial; ++i) {
       const int64_t c = index_at(target, i);
       if (c == ignore) continue;
-      const W each = reduction == Reduction::None ? static_cast<W>(g[i]) : scale;
+      const W each = reduction == LossReduction::None ? static_cast<W>(g[i]) : scale;
       out[e.at(i, c)] = static_cast<T>(-(w ? static_cast<W>(w[c]) : W(1)) * each);
     }
   });
 }
 
 BadIndex forward_cpu(View output, View total_weight, ConstView input, ConstView target, ConstView weight,
-                     Reduction reduction, int64_t ignore_index) {
+                     LossReduction reduction, int64_t ignore_index) {
   const Extent e(input);
   const BadIndex bad = first_bad(target, e.targets(), e.classes, ignore_index);
   if (bad.found()) return bad;
@@ -112,7 +112,7 @@ BadIndex forward_cpu(View output, View total_weight, ConstView input, ConstView 
 }
 
 BadIndex backward_cpu(View grad_input, ConstView grad_output, ConstView target, ConstView weight,
-                      ConstView total_weight, Reduction reduction, int64_t ignore_index) {
+                      ConstView total_weight, LossReduction reduction, int64_t ignore_index) {
   const Extent e(grad_input);
   const BadIndex bad = first_bad(target, e.targets(), e.classes, ignore_index);
   if (bad.found()) return bad;
@@ -124,9 +124,9 @@ BadIndex backward_cpu(View grad_input, ConstView grad_output, ConstView target, 
 
 }  // namespace
 
-constinit KernelTable<BadIndex(View, View, ConstView, ConstView, ConstView, Reduction, int64_t)> nll_loss_forward(
+constinit KernelTable<BadIndex(View, View, ConstView, ConstView, ConstView, LossReduction, int64_t)> nll_loss_forward(
     "nll_loss", &forward_cpu);
-constinit KernelTable<BadIndex(View, ConstView, ConstView, ConstView, ConstView, Reduction, int64_t)> nll_loss_backward(
+constinit KernelTable<BadIndex(View, ConstView, ConstView, ConstView, ConstView, LossReduction, int64_t)> nll_loss_backward(
     "nll_loss_backward", &backward_cpu);
 
 }  // namespace gradus::inline v0::kernels

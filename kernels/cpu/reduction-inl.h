@@ -193,7 +193,7 @@ class Reducer {
       auto a = hn::Set(d, op_.identity());
       if (n >= 4 * lanes) {
         auto b = a, e = a, f = a;
-        for (; i + 4 * lanes <= n; i += 4 * lanes) {
+        for (; n - i >= 4 * lanes; i += 4 * lanes) {
           a = op_.combine(d, a, op_.map(d, load_vector(d, p + i), c));
           b = op_.combine(d, b, op_.map(d, load_vector(d, p + i + lanes), c));
           e = op_.combine(d, e, op_.map(d, load_vector(d, p + i + 2 * lanes), c));
@@ -201,7 +201,7 @@ class Reducer {
         }
         a = op_.combine(d, op_.combine(d, a, b), op_.combine(d, e, f));
       }
-      for (; i + lanes <= n; i += lanes) a = op_.combine(d, a, op_.map(d, load_vector(d, p + i), c));
+      for (; n - i >= lanes; i += lanes) a = op_.combine(d, a, op_.map(d, load_vector(d, p + i), c));
       HWY_ALIGN Acc lane[HWY_MAX_BYTES / sizeof(Acc)];
       hn::Store(a, d, lane);
       for (int64_t width = lanes / 2; width > 0; width /= 2) {

@@ -1,4 +1,4 @@
-// Triangles of matrices, one-hot vectors, elements by flat index: operators made of others.
+// Triangles of matrices, one-hot vectors, elements by flat index.
 #include <algorithm>
 
 #include <gradus/ops/ops.h>
@@ -6,35 +6,49 @@
 #include "ops/surface/generated/ops_factory.h"
 #include "ops/surface/generated/ops_indexing.h"
 
+#include "../autograd/recording.h"
+#include "indexing_plan.h"
 #include "view_geometry.h"
 
 namespace gradus::inline v0::ops {
 
 namespace {
 
-// True where column - row is at most `diagonal`, for the last two dimensions of `self`.
-Tensor up_to_diagonal(const char* op, const Tensor& self, int64_t diagonal) {
+// The elements whose column - row is at most `last` (tril), or at least `first` (triu); zeros elsewhere.
+Tensor triangle(const Dest& dest, const char* op, const Tensor& self, bool lower, int64_t diagonal) {
   defined(self, op);
   GRADUS_CHECK(self.dim() >= 2, op, ": a tensor of shape ", self.sizes(), " was given; expected at least 2 dimensions");
+  auto r = recording(dest, self);
+  if (dest.is_out() && dest.shares_memory(self) && !dest.target().is_same(self)) {
+    return dest.deliver(op, triangle(Dest(), op, self, lower, diagonal));
+  }
   const int64_t rows = self.size(-2), columns = self.size(-1);
-  diagonal = std::clamp(diagonal, -rows - 1, columns + 1);
-  const auto options = TensorOptions(kLong).device(self.device());
-  return gradus::arange(columns, options).sub(gradus::arange(rows, options).unsqueeze(-1)).le(diagonal);
-}
-
-Tensor without(const Dest& dest, const char* op, const Tensor& self, const Tensor& mask) {
-  if (dest.is_inplace()) return self.masked_fill_(mask, 0);
-  return dest.deliver(op, self.masked_fill(mask, 0));
+  const int64_t shift = std::clamp(diagonal, -rows - 1, columns + 1);
+  Tensor out = written_copy(dest, op, self);
+  if (!out.is_meta() && out.numel()) {
+    autograd::GradModeOff off;
+    const Tensor window = core::alias(out);
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t from = lower ? std::clamp<int64_t>(row + shift + 1, 0, columns) : 0;
+      const int64_t to = lower ? columns : std::clamp<int64_t>(row + shift, 0, columns);
+      if (from < to) window.select(-2, row).slice(-1, from, to).zero_();
+    }
+  }
+  if (r) {
+    r.node(lower ? "TrilBackward0" : "TriuBackward0", out, [lower, diagonal](const GradIn& g, GradOut& d) {
+      d[0] = lower ? g[0].tril(diagonal) : g[0].triu(diagonal);
+    });
+  }
+  return out;
 }
 
 }  // namespace
 
 Tensor tril(const Dest& dest, const Tensor& self, int64_t diagonal) {
-  return without(dest, "tril", self, up_to_diagonal("tril", self, diagonal).logical_not());
+  return triangle(dest, "tril", self, true, diagonal);
 }
 Tensor triu(const Dest& dest, const Tensor& self, int64_t diagonal) {
-  const int64_t below = diagonal == INT64_MIN ? diagonal : diagonal - 1;
-  return without(dest, "triu", self, up_to_diagonal("triu", self, below));
+  return triangle(dest, "triu", self, false, diagonal);
 }
 
 Tensor one_hot(const Tensor& self, int64_t num_classes) {

@@ -5,6 +5,7 @@
 
 #include "../autograd/recording.h"
 #include "../core/thread_state.h"
+#include "dense_result.h"
 #include "kernel_view.h"
 #include "ops/surface/generated/ops_linalg.h"
 #include "pointwise_plan.h"
@@ -99,15 +100,13 @@ Tensor addmm(const Dest& dest, const Tensor& self, const Tensor& mat1, const Ten
   const DimVector full = broadcast_shapes("addmm", self.sizes(), shape);
   GRADUS_CHECK(IntArrayRef(full) == IntArrayRef(shape), "addmm: self of shape ", self.sizes(),
                " does not broadcast to the product's shape ", IntArrayRef(shape));
-  Tensor out;
-  if (dest.is_inplace() && !dest.shares_memory({&mat1, &mat2})) {
-    out = dest.result("addmm", shape, self.scalar_type(), self.device());
-  } else {
-    out = core::empty(shape, self.scalar_type(), mat1.device());
-    if (!beta.equal(0)) copy_into(out, self);
-  }
+  const bool direct = dest.is_inplace() ? !dest.shares_memory({&mat1, &mat2})
+                                        : is_dense_target(dest, shape, self.scalar_type(), MemoryFormat::Contiguous,
+                                                          {&self, &mat1, &mat2});
+  Tensor out = (direct ? dest : Dest()).result("addmm", shape, self.scalar_type(), mat1.device());
+  if (!beta.equal(0) && !(direct && dest.is_inplace())) copy_into(out, self);
   run_gemm(out, mat1, mat2, Tensor(), alpha, beta);
-  if (!(dest.is_inplace() && out.is_same(dest.target()))) out = dest.deliver("addmm", std::move(out));
+  if (!direct) out = dest.deliver("addmm", std::move(out));
   if (r) {
     r.node("AddmmBackward0", out, [alpha, beta, a = r.save_if(2, 1), b = r.save_if(1, 2)](const GradIn& g, GradOut& d) {
       if (d.needs(0)) d[0] = beta.equal(1) ? g[0] : g[0].mul(beta);
@@ -130,13 +129,14 @@ Tensor mv(const Dest& dest, const Tensor& self, const Tensor& vec) {
                " elements were given; expected ", self.size(1));
   auto r = recording(dest, self, vec);
   const int64_t shape[] = {self.size(0)};
-  Tensor out = core::empty(shape, self.scalar_type(), self.device());
+  const bool direct = is_dense_target(dest, shape, self.scalar_type(), MemoryFormat::Contiguous, {&self, &vec});
+  Tensor out = (direct ? dest : Dest()).result("mv", shape, self.scalar_type(), self.device());
   const int64_t column_sizes[] = {vec.size(0), 1}, column_strides[] = {vec.stride(0), 1},
                 out_sizes[] = {self.size(0), 1}, out_strides[] = {1, 1};
   kernels::gemm(out.device(), kernels::View{out.data_ptr(), out_sizes, out_strides, 2, out.scalar_type()},
                 readable(self), kernels::ConstView{vec.data_ptr(), column_sizes, column_strides, 2, vec.scalar_type()},
                 no_bias(), kOne, kZero);
-  out = dest.deliver("mv", std::move(out));
+  if (!direct) out = dest.deliver("mv", std::move(out));
   if (r) {
     r.node("MvBackward0", out, [a = r.save_if(1, 0), v = r.save_if(0, 1)](const GradIn& g, GradOut& d) {
       if (d.needs(0)) d[0] = g[0].unsqueeze(1).mul(d.unpack(v));
@@ -209,6 +209,12 @@ Tensor matmul(const Dest& dest, const Tensor& self, const Tensor& other) {
   GRADUS_CHECK(self.size(-1) == other.size(db == 1 ? 0 : -2), "matmul: shapes ", self.sizes(), " and ", other.sizes(),
                " cannot be multiplied: ", self.size(-1), " against ", other.size(db == 1 ? 0 : -2));
   if (dest.is_fresh() && da == 2 && db == 2) return self.mm(other);
+  if (dest.is_out() && dest.target().defined() && dest.target().scalar_type() == self.scalar_type()) {
+    Tensor target = dest.target();
+    if (da == 2 && db == 2) return gradus::mm_out(target, self, other);
+    if (da == 2 && db == 1) return gradus::mv_out(target, self, other);
+    if (da == 3 && db == 3 && self.size(0) == other.size(0)) return gradus::bmm_out(target, self, other);
+  }
   Tensor out;
   if (da == 1 && db == 1) {
     out = self.dot(other);
@@ -270,7 +276,9 @@ Tensor linear(const Dest& dest, const Tensor& input, const Tensor& weight, const
   }
   DimVector shape(input.sizes());
   shape.back() = weight.size(0);
-  Tensor out = core::empty(shape, input.scalar_type(), input.device());
+  const bool direct =
+      is_dense_target(dest, shape, input.scalar_type(), MemoryFormat::Contiguous, {&input, &weight, &bias});
+  Tensor out = (direct ? dest : Dest()).result("linear", shape, input.scalar_type(), input.device());
   int64_t count = 1;
   for (size_t d = 0; d + 1 < shape.size(); ++d) count *= shape[d];
   const int64_t n = weight.size(0), k = weight.size(1);
@@ -281,7 +289,7 @@ Tensor linear(const Dest& dest, const Tensor& input, const Tensor& weight, const
                 kernels::ConstView{rows.data_ptr(), row_sizes, row_strides, 2, rows.scalar_type()},
                 kernels::ConstView{weight.data_ptr(), w_sizes, w_strides, 2, weight.scalar_type()}, readable(bias),
                 kOne, kZero);
-  out = dest.deliver("linear", std::move(out));
+  if (!direct) out = dest.deliver("linear", std::move(out));
   if (r) {
     r.node("LinearBackward0", out, [x = r.save_if(1, 0), w = r.save_if(0, 1)](const GradIn& g, GradOut& d) {
       if (d.needs(0)) d[0] = g[0].matmul(d.unpack(w));

@@ -12,12 +12,12 @@ namespace gradus::inline v0::ops {
 
 namespace {
 
-using kernels::Reduction;
+using kernels::LossReduction;
 
-Reduction checked_reduction(const char* op, int64_t reduction) {
+LossReduction checked_reduction(const char* op, int64_t reduction) {
   GRADUS_CHECK_AS(ValueError, reduction >= 0 && reduction <= 2, op, ": reduction is ", reduction,
                   "; expected 0 (none), 1 (mean) or 2 (sum)");
-  return static_cast<Reduction>(reduction);
+  return static_cast<LossReduction>(reduction);
 }
 
 Tensor reduce(const Tensor& loss, int64_t reduction) {
@@ -83,16 +83,16 @@ struct NllShapes {
 };
 
 std::tuple<Tensor, Tensor> nll_forward_only(const char* op, const Tensor& self, const Tensor& target,
-                                            const Tensor& weight, Reduction reduction, int64_t ignore_index) {
+                                            const Tensor& weight, LossReduction reduction, int64_t ignore_index) {
   check_nll(op, self, target, weight);
   autograd::GradModeOff off;
   Tensor x = self.contiguous(), t = target.contiguous(), w = weight.defined() ? weight.contiguous() : Tensor();
   const NllShapes shapes(x, t);
-  Tensor out = reduction == Reduction::None ? core::empty(target.sizes(), self.scalar_type(), self.device())
-                                            : core::empty({}, self.scalar_type(), self.device());
+  Tensor out = reduction == LossReduction::None ? core::empty(target.sizes(), self.scalar_type(), self.device())
+                                                : core::empty({}, self.scalar_type(), self.device());
   Tensor total = core::empty({}, self.scalar_type(), self.device());
   const kernels::BadIndex bad = kernels::nll_loss_forward(
-      x.device(), reduction == Reduction::None ? shapes.per_target(out) : writable(out), writable(total),
+      x.device(), reduction == LossReduction::None ? shapes.per_target(out) : writable(out), writable(total),
       shapes.input(x), shapes.per_target(t), readable(w), reduction, ignore_index);
   GRADUS_CHECK_AS(IndexError, !bad.found(), op, ": target ", bad.value, " at position ", bad.position,
                   " is out of range; expected 0..", self.size(self.dim() == 1 ? 0 : 1) - 1, " or ignore_index ",
@@ -104,9 +104,9 @@ std::tuple<Tensor, Tensor> nll_forward_only(const char* op, const Tensor& self, 
 
 Tensor nll_loss_backward(const Tensor& grad_output, const Tensor& self, const Tensor& target, const Tensor& weight,
                          int64_t reduction, int64_t ignore_index, const Tensor& total_weight) {
-  const Reduction kind = checked_reduction("nll_loss_backward", reduction);
+  const LossReduction kind = checked_reduction("nll_loss_backward", reduction);
   check_nll("nll_loss_backward", self, target, weight);
-  const bool each = kind == Reduction::None;
+  const bool each = kind == LossReduction::None;
   GRADUS_CHECK(grad_output.defined() && grad_output.scalar_type() == self.scalar_type() &&
                    (each ? grad_output.sizes() == target.sizes() : grad_output.numel() == 1),
                "nll_loss_backward: grad_output is not what the loss would be; expected ",
@@ -288,9 +288,15 @@ Tensor mse_loss(const Dest& dest, const Tensor& self, const Tensor& target, int6
   Tensor out;
   {
     autograd::GradModeOff off;
-    Tensor difference = self.sub(target);
-    difference.mul_(difference);
-    out = dest.deliver("mse_loss", reduce(difference, reduction));
+    if (dest.is_out() && reduction == 0) {
+      Tensor difference = dest.target();
+      gradus::sub_out(difference, self, target);
+      out = difference.mul_(difference);
+    } else {
+      Tensor difference = self.sub(target);
+      difference.mul_(difference);
+      out = dest.deliver("mse_loss", reduce(difference, reduction));
+    }
   }
   if (r) {
     r.node("MseLossBackward0", out, [x = r.save(0), t = r.save(1), reduction](const GradIn& g, GradOut& d) {

@@ -4,6 +4,7 @@
 #include <kernels/normalization.h>
 
 #include "../autograd/recording.h"
+#include "dense_result.h"
 #include "kernel_view.h"
 #include "ops/surface/generated/ops_nn.h"
 #include "pointwise_plan.h"
@@ -94,12 +95,15 @@ ThreeTensors batch_norm_of(const char* op, const Dest& dest, const Tensor& input
   check_batch_norm(op, input, weight, bias, running_mean, running_var, training);
   auto r = recording(dest.is_fresh() ? Dest() : dest.part(0), input, weight, bias);
   Tensor x = dense_images(input), w = dense_vector(weight), b = dense_vector(bias), out, mean, invstd;
+  const Dest dest_out = dest.part(0);
+  const bool direct = is_dense_target(dest_out, x.sizes(), x.scalar_type(), x.suggest_memory_format(),
+                                      {&input, &weight, &bias, &running_mean, &running_var});
   {
     autograd::GradModeOff off;
     const ScalarType kind = input.scalar_type() == kDouble ? kDouble : kFloat;
     const ScalarType statistics =
         input.scalar_type() == kHalf || input.scalar_type() == kBFloat16 ? kind : input.scalar_type();
-    out = core::empty(x.sizes(), x.scalar_type(), x.device(), x.suggest_memory_format());
+    out = (direct ? dest_out : Dest()).result(op, x.sizes(), x.scalar_type(), x.device(), x.suggest_memory_format());
     const int64_t kept[] = {training ? input.size(1) : 0};
     mean = core::empty(kept, statistics, x.device());
     invstd = core::empty(kept, statistics, x.device());
@@ -123,7 +127,7 @@ ThreeTensors batch_norm_of(const char* op, const Dest& dest, const Tensor& input
     }
   }
   if (!dest.is_fresh()) {
-    out = dest.part(0).deliver(op, out);
+    if (!direct) out = dest_out.deliver(op, out);
     mean = dest.part(1).deliver(op, mean);
     invstd = dest.part(2).deliver(op, invstd);
   }
@@ -287,10 +291,10 @@ ThreeTensors native_layer_norm_backward(const Tensor& grad_out, const Tensor& in
     const size_t lead = input.sizes().size() - shape.size();
     for (size_t d = 0; d < input.sizes().size(); ++d) (d < lead ? first : last).push_back(static_cast<int64_t>(d));
     Tensor centred = input.sub(input.mean(IntArrayRef(last), true));
-    // rstd^-2 - var is eps, which the schema does not pass on.
-    Tensor var = centred.square().mean(IntArrayRef(last), true);
-    Tensor eps = rstd.pow(-2).sub(var.detach());
-    Tensor inverse = var.add(eps).rsqrt(), xhat = centred.mul(inverse);
+    // 1 / sqrt(var + eps) as a function of the input, without eps, which the schema does not pass on: rstd times
+    // 1 / sqrt(1 + what var has moved by, in units of 1 / rstd^2), which is exact however small the variance is.
+    Tensor constant = rstd.detach(), moved = centred.mul(constant).square().mean(IntArrayRef(last), true);
+    Tensor inverse = constant.mul(moved.sub(moved.detach()).add(1).rsqrt()), xhat = centred.mul(inverse);
     auto over_rows = [&](const Tensor& t) { return first.empty() ? t : t.sum(IntArrayRef(first)); };
     if (mask[0]) {
       Tensor scaled = weight.defined() ? grad_out.mul(weight) : grad_out;

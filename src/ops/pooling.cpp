@@ -4,6 +4,7 @@
 #include <kernels/pooling.h>
 
 #include "../autograd/recording.h"
+#include "dense_result.h"
 #include "kernel_view.h"
 #include "ops/surface/generated/ops_nn.h"
 #include "pointwise_plan.h"
@@ -97,14 +98,15 @@ std::tuple<Tensor, Tensor> max_pool(const char* op, const Dest& dest, const Tens
   auto r = recording(dest.is_fresh() ? Dest() : dest.part(0), self);
   const Images in = images_of(op, self, g, ceil_mode);
   check_type(op, self, true);
-  Tensor out = core::empty(in.shape, self.scalar_type(), self.device(), in.format);
-  Tensor indices = core::empty(in.shape, kLong, self.device(), in.format);
+  const Dest dest_out = dest.part(0), dest_indices = dest.part(1);
+  const bool direct = self.dim() == 4 && is_dense_target(dest_out, in.shape, self.scalar_type(), in.format, {&self}) &&
+                      is_dense_target(dest_indices, in.shape, kLong, in.format, {&self});
+  Tensor out = (direct ? dest_out : Dest()).result(op, in.shape, self.scalar_type(), self.device(), in.format);
+  Tensor indices = (direct ? dest_indices : Dest()).result(op, in.shape, kLong, self.device(), in.format);
   if (out.numel()) kernels::max_pool2d_forward(out.device(), writable(out), writable(indices), readable(in.dense), g);
-  out = like_input(out, self);
-  indices = like_input(indices, self);
-  if (!dest.is_fresh()) {
-    out = dest.part(0).deliver(op, out);
-    indices = dest.part(1).deliver(op, indices);
+  if (!direct) {
+    out = dest_out.deliver(op, like_input(out, self));
+    indices = dest_indices.deliver(op, like_input(indices, self));
   }
   if (r) {
     r.node("MaxPool2DWithIndicesBackward0", out,
@@ -175,11 +177,12 @@ Tensor avg_pool2d(const Dest& dest, const Tensor& self, IntArrayRef kernel, IntA
   auto r = recording(dest, self);
   const Images in = images_of(op, self, g, ceil_mode);
   check_type(op, self, false);
-  Tensor out = core::empty(in.shape, self.scalar_type(), self.device(), in.format);
+  const bool direct = self.dim() == 4 && is_dense_target(dest, in.shape, self.scalar_type(), in.format, {&self});
+  Tensor out = (direct ? dest : Dest()).result(op, in.shape, self.scalar_type(), self.device(), in.format);
   if (out.numel())
     kernels::avg_pool2d_forward(out.device(), writable(out), readable(in.dense), g,
                                 {count_include_pad, divisor.value_or(0)});
-  out = dest.deliver(op, like_input(out, self));
+  if (!direct) out = dest.deliver(op, like_input(out, self));
   if (r) {
     r.node("AvgPool2DBackward0", out,
            [x = r.save(0), k = DimVector(kernel), s = DimVector(stride), p = DimVector(padding), ceil_mode,

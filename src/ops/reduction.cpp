@@ -75,20 +75,25 @@ Tensor mean_of(const Dest& dest, const Tensor& self, DimSet dims, bool keepdim, 
   return out;
 }
 
-// The product of the others, for every element: with one zero only that one has any, with two none has.
+// Along the last dimension, the product of all elements but one, without dividing: pairs are multiplied, what is left
+// out of the pairs' products is found the same way, and an element's partner joins it.
+Tensor product_of_others(const Tensor& x) {
+  const int64_t n = x.size(-1);
+  if (n < 2) return gradus::ones_like(x);
+  Tensor even = x.slice(-1, 0, std::nullopt, 2), odd = x.slice(-1, 1, std::nullopt, 2);
+  if (n % 2) odd = gradus::cat({odd, gradus::ones_like(x.narrow(-1, 0, 1))}, -1);
+  Tensor outside = product_of_others(even.mul(odd));
+  return gradus::stack({outside.mul(odd), outside.mul(even)}, -1).flatten(-2).narrow(-1, 0, n);
+}
+
+// The result over the element, where no element is zero. A zero's partners have a gradient of zero whose own gradient
+// is not: they need the products themselves.
 Tensor prod_gradient(const Tensor& g, const Tensor& x, const Tensor& result, const Reduced& shape) {
-  Tensor zeros = x.eq(0);
-  if (!zeros.any().item<bool>()) return shape.expand(g.mul(result)).div(x);
-  Tensor rest = x.masked_fill(zeros, 1);
-  DimVector dims;
-  for (int64_t d = 0; d < x.dim(); ++d) {
-    if (holds(shape.dims, d)) dims.push_back(d);
-  }
-  Tensor product = dims.empty()                                  ? rest
-                   : dims.size() == static_cast<size_t>(x.dim()) ? rest.prod().expand(x.sizes())
-                                                                 : rest.prod(dims[0], true);
-  Tensor others = zeros.sum(IntArrayRef(dims), true).sub(zeros.to(ScalarType::Long));
-  return gradus::where(others.eq(0), shape.expand(g).mul(product).div(rest), 0);
+  if (x.is_meta() || !x.eq(0).any().item<bool>()) return shape.expand(g.mul(result)).div(x);
+  if (shape.dims == kAllDims || x.dim() == 0) return g.mul(product_of_others(x.reshape({-1})).reshape(x.sizes()));
+  int64_t dim = 0;
+  while (!holds(shape.dims, dim)) ++dim;
+  return shape.expand(g).mul(product_of_others(x.transpose(dim, -1)).transpose(dim, -1));
 }
 
 Tensor prod_of(const Dest& dest, const Tensor& self, DimSet dims, bool keepdim, std::optional<ScalarType> asked) {

@@ -279,6 +279,7 @@ Tensor gradient_of_src(const Tensor& g, int64_t dim, const Tensor& index, IntArr
   Tensor picked = g.gather(dim, index);
   if (picked.sizes() == sizes) return picked;
   Tensor whole = g.new_zeros(sizes), part = whole;
+  if (picked.numel() == 0) return whole;
   for (int64_t d = 0; d < picked.dim(); ++d) part = part.narrow(d, 0, picked.size(d));
   part.copy_(picked);
   return whole;
@@ -359,23 +360,22 @@ Tensor scatter(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& 
   return out;
 }
 
-namespace {
-template <class R>
-void record_without_gradient(R& r, const Tensor& out) {
-  if (!r) return;
-  r.node("ScatterReduceBackward0", out, [](const GradIn&, GradOut&) {
-    throw NotImplementedError("scatter: the form with a reduce string has no gradient; use scatter_add");
-  });
-}
-}  // namespace
-
 Tensor scatter(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                std::string_view reduce) {
   const char* op = dest.is_inplace() ? "scatter_" : "scatter";
   auto r = recording(dest, self, src);
   defined(src, op);
-  Tensor out = scatter_into(dest, {op, dim, reduction_of(op, reduce)}, self, index, src);
-  record_without_gradient(r, out);
+  const kernels::Scatter how = reduction_of(op, reduce);
+  Tensor out = scatter_into(dest, {op, dim, how}, self, index, src);
+  if (r) {
+    r.node("ScatterBackward2", out,
+           [i = r.save_other(index), dim, how, sizes = DimVector(src.sizes())](const GradIn& g, GradOut& d) {
+             GRADUS_CHECK_AS(NotImplementedError, how == kernels::Scatter::kAdd,
+                             "scatter: multiplying by a tensor has no gradient; gather, multiply and scatter instead");
+             d[0] = g[0];
+             if (d.needs(1)) d[1] = gradient_of_src(g[0], dim, d.unpack(i), sizes);
+           });
+  }
   return out;
 }
 
@@ -384,9 +384,14 @@ Tensor scatter(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& 
   const char* op = dest.is_inplace() ? "scatter_" : "scatter";
   auto r = recording(dest, self);
   defined(self, op);
-  Tensor out = scatter_into(dest, {op, dim, reduction_of(op, reduce)}, self, index,
+  const kernels::Scatter how = reduction_of(op, reduce);
+  Tensor out = scatter_into(dest, {op, dim, how}, self, index,
                             core::scalar_tensor(value, self.scalar_type(), self.device(), false));
-  record_without_gradient(r, out);
+  if (r) {
+    r.node("ScatterBackward3", out, [i = r.save_other(index), dim, how, value](const GradIn& g, GradOut& d) {
+      d[0] = how == kernels::Scatter::kAdd ? g[0] : g[0].scatter(dim, d.unpack(i), value, "multiply");
+    });
+  }
   return out;
 }
 

@@ -27,6 +27,8 @@ class Make {
   Tensor dense(std::vector<int64_t> sizes, double low = -2, double high = 2);
   /// As in(), never differentiated (running statistics, gradients' masks).
   Tensor other(std::vector<int64_t> sizes, double low = -2, double high = 2);
+  /// As in(), with zeros at these places.
+  Tensor with_zeros(std::vector<int64_t> sizes, const std::vector<int64_t>& at, double low, double high);
   /// int64 numbers in [0, limit).
   Tensor index(std::vector<int64_t> sizes, int64_t limit);
   Tensor mask(std::vector<int64_t> sizes);
@@ -52,10 +54,12 @@ struct Record {
   std::string op;  // "add.Tensor"
   std::function<std::vector<Args>(Make&)> samples;
   unsigned dtypes = kFloats;
-  bool gradient = true;         // checked against differences, once and twice
-  bool values_by_dtype = true;  // integer results equal those of the same numbers as doubles
-  bool values = true;           // false: the result's elements are unspecified (empty)
-  double growth = 16;           // of the rounding error, in units of the dtype's eps
+  bool gradient = true;                    // checked against differences, once and twice
+  bool values_by_dtype = true;             // integer results equal those of the same numbers as doubles
+  bool values = true;                      // false: the result's elements are unspecified (empty)
+  double growth = 16;                      // of the rounding error, in units of the dtype's eps
+  std::set<size_t> constant_results = {};  // floating results that have no gradient, by number
+  std::string no_gradient = {};            // why an operator that the index calls differentiable has no gradient check
 };
 
 std::vector<Record> pointwise_records();

@@ -12,8 +12,13 @@ Record of(const char* op, std::function<Samples(Make&)> samples, unsigned dtypes
   r.growth = growth;
   return r;
 }
-Record nondiff(Record r) {
+Record unchecked(Record r, const char* why) {
   r.gradient = false;
+  r.no_gradient = why;
+  return r;
+}
+Record constant(Record r, std::set<size_t> results) {
+  r.constant_results = std::move(results);
   return r;
 }
 
@@ -124,19 +129,22 @@ std::vector<Record> nn_records() {
                     {m.in({4, 2, 3}), IValue(), IValue(), IValue(), IValue(), true, 0.1, 1e-5, true}};
           },
           kFloats, 512),
-      of(
-          "native_batch_norm",
-          [](Make& m) -> Samples {
-            return {{m.in({4, 2, 2, 2}), m.in({2}), m.in({2}), m.other({2}), m.other({2}, 1, 2), true, 0.1, 1e-5}};
-          },
-          kFloats, 512),
-      nondiff(of(
-          "native_batch_norm_backward",
-          [](Make& m) -> Samples {
-            return {{m.in({4, 2}), m.in({4, 2}), m.in({2}), m.other({2}), m.other({2}, 1, 2), m.other({2}),
-                     m.other({2}, 1, 2), true, 1e-5, std::vector<bool>{true, true, true}}};
-          },
-          kFloats, 512)),
+      constant(
+          of(
+              "native_batch_norm",
+              [](Make& m) -> Samples {
+                return {{m.in({4, 2, 2, 2}), m.in({2}), m.in({2}), m.other({2}), m.other({2}, 1, 2), true, 0.1, 1e-5}};
+              },
+              kFloats, 512),
+          {1, 2}),
+      unchecked(of(
+                    "native_batch_norm_backward",
+                    [](Make& m) -> Samples {
+                      return {{m.in({4, 2}), m.in({4, 2}), m.in({2}), m.other({2}), m.other({2}, 1, 2), m.other({2}),
+                               m.other({2}, 1, 2), true, 1e-5, std::vector<bool>{true, true, true}}};
+                    },
+                    kFloats, 512),
+                "its statistics are functions of the input: checked through the forward operator"),
       of(
           "layer_norm",
           [](Make& m) -> Samples {
@@ -145,19 +153,21 @@ std::vector<Record> nn_records() {
                     {m.in({0, 4}), Ints{4}, m.in({4}), m.in({4})}};
           },
           kFloats, 512),
-      of(
-          "native_layer_norm",
-          [](Make& m) -> Samples {
-            return {{m.in({2, 4}), Ints{4}, m.in({4}), m.in({4}), 1e-5}};
-          },
-          kFloats, 512),
-      nondiff(of(
-          "native_layer_norm_backward",
-          [](Make& m) -> Samples {
-            return {{m.in({2, 4}), m.in({2, 4}), Ints{4}, m.other({2, 1}), m.other({2, 1}, 1, 2), m.in({4}), m.in({4}),
-                     std::vector<bool>{true, true, true}}};
-          },
-          kFloats, 512)),
+      constant(of(
+                   "native_layer_norm",
+                   [](Make& m) -> Samples {
+                     return {{m.in({2, 4}), Ints{4}, m.in({4}), m.in({4}), 1e-5}};
+                   },
+                   kFloats, 512),
+               {1, 2}),
+      unchecked(of(
+                    "native_layer_norm_backward",
+                    [](Make& m) -> Samples {
+                      return {{m.in({2, 4}), m.in({2, 4}), Ints{4}, m.other({2, 1}), m.other({2, 1}, 1, 2), m.in({4}),
+                               m.in({4}), std::vector<bool>{true, true, true}}};
+                    },
+                    kFloats, 512),
+                "its statistics are functions of the input: checked through the forward operator"),
       of("pad",
          [](Make& m) -> Samples {
            return {{m.in({2, 3}), Ints{1, 2}},
@@ -189,10 +199,11 @@ std::vector<Record> nn_records() {
          [](Make& m) -> Samples {
            return {{m.in({2, 3, 2, 2}), m.index({2, 2, 2}, 3)}};
          }),
-      of("nll_loss_forward",
-         [](Make& m) -> Samples {
-           return {{m.in({4, 3}), m.index({4}, 3), IValue(), kMean, -100}};
-         }),
+      constant(of("nll_loss_forward",
+                  [](Make& m) -> Samples {
+                    return {{m.in({4, 3}), m.index({4}, 3), IValue(), kMean, -100}};
+                  }),
+               {1}),
       of("nll_loss_backward",
          [](Make& m) -> Samples {
            return {{m.in({}), m.other({4, 3}), m.index({4}, 3), IValue(), kMean, -100, full({}, 4, m.dtype())}};

@@ -99,7 +99,7 @@ std::vector<Record> pointwise_records() {
       binary("pow.Tensor_Tensor", kReals, 0.5, 2),
       binary("maximum", kEvery),
       binary("minimum", kEvery),
-      nondiff(binary("floor_divide", kReals, 1, 9)),
+      binary("floor_divide", kReals, 1, 9),
       binary("remainder.Tensor", kReals, 1, 9),
       binary("fmod.Tensor", kReals, 1, 9),
       binary("clamp_min.Tensor", kReals),
@@ -111,7 +111,7 @@ std::vector<Record> pointwise_records() {
       scalar("div.Scalar", kEvery, 2),
       scalar("pow.Tensor_Scalar", kReals, 3),
       scalar("pow.Scalar", kReals, 2, 0.5, 2, true),
-      nondiff(scalar("floor_divide.Scalar", kReals, 2)),
+      scalar("floor_divide.Scalar", kReals, 2),
       scalar("remainder.Scalar", kReals, 2),
       scalar("fmod.Scalar", kReals, 2, 1, 9),
       scalar("remainder.Scalar_Tensor", kReals, 7, 1, 5, true),
@@ -171,22 +171,18 @@ std::vector<Record> pointwise_records() {
                          {m.in({2, 3}), IValue(), m.in({3})}};
                },
                kReals});
-  for (const char* mode : {"floor", "trunc"}) {
-    if (mode[0] == 'f') {
-      r.push_back(nondiff(
-          {"div.Tensor_mode",
-           [](Make& m) -> Samples {
-             return {{m.in({2, 3}, 1, 9), m.in({3}, 1, 4), "floor"}, {m.in({2}, 1, 9), m.in({2}, 1, 4), "trunc"}};
-           },
-           kReals}));
-    } else {
-      r.push_back(nondiff({"div.Scalar_mode",
-                           [](Make& m) -> Samples {
-                             return {{m.in({2, 3}, 1, 9), 2, "floor"}, {m.in({2}, 1, 9), 2, "trunc"}};
-                           },
-                           kReals}));
-    }
-  }
+  r.push_back({"div.Tensor_mode",
+               [](Make& m) -> Samples {
+                 return {{m.in({2, 3}, 1, 9), m.in({3}, 1, 4), "floor"},
+                         {m.in({2}, 1, 9), m.in({2}, 1, 4), "trunc"},
+                         {m.in({2}, 1, 9), m.in({2}, 1, 4), IValue()}};
+               },
+               kReals});
+  r.push_back({"div.Scalar_mode",
+               [](Make& m) -> Samples {
+                 return {{m.in({2, 3}, 1, 9), 2, "floor"}, {m.in({2}, 1, 9), 2, "trunc"}};
+               },
+               kReals});
   r.push_back({"lerp.Scalar", [](Make& m) -> Samples {
                  return {{m.in({2, 3}), m.in({3}), 0.3}, {m.in({2}), m.in({2}), 0.7}};
                }});

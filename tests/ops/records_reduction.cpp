@@ -38,6 +38,15 @@ Record nondiff(Record r) {
   r.gradient = false;
   return r;
 }
+// A record with further samples.
+Record also(Record r, std::function<Samples(Make&)> more) {
+  r.samples = [first = r.samples, more](Make& m) {
+    Samples all = first(m);
+    for (Args& a : more(m)) all.push_back(std::move(a));
+    return all;
+  };
+  return r;
+}
 Record grows(Record r, double growth) {
   r.growth = growth;
   return r;
@@ -61,8 +70,18 @@ std::vector<Record> reduction_records() {
       over_dims("sum.dim_IntList", kEvery),
       whole("mean", kFloats),
       over_dims("mean.dim", kFloats),
-      whole("prod", kReals, 0.5, 2),
-      over_dim("prod.dim_int", kReals, 0.5, 2),
+      also(whole("prod", kReals, 0.5, 2),
+           [](Make& m) -> Samples {
+             return {{m.with_zeros({5}, {2}, 0.5, 2)},
+                     {m.with_zeros({2, 3}, {1, 4}, 0.5, 2)},
+                     {m.with_zeros({2, 2}, {0, 1, 3}, 0.5, 2)}};
+           }),
+      also(over_dim("prod.dim_int", kReals, 0.5, 2),
+           [](Make& m) -> Samples {
+             return {{m.with_zeros({4, 3}, {0, 4, 7}, 0.5, 2), 0},
+                     {m.with_zeros({2, 5, 2}, {3, 7}, 0.5, 2), 1, true},
+                     {m.with_zeros({3}, {0, 1, 2}, 0.5, 2), 0}};
+           }),
       over_dims("amin", kReals),
       over_dims("amax", kReals),
       whole("min", kReals),

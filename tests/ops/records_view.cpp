@@ -14,6 +14,11 @@ Record nondiff(Record r) {
   r.gradient = false;
   return r;
 }
+Record unchecked(Record r, const char* why) {
+  r.gradient = false;
+  r.no_gradient = why;
+  return r;
+}
 Record unset(Record r) {
   r.gradient = false;
   r.values = false;
@@ -67,7 +72,7 @@ std::vector<Record> views() {
       plain("alias"),
       plain("ravel"),
       plain("squeeze"),
-      nondiff(plain("detach")),
+      unchecked(plain("detach"), "its result is a constant"),
       of("mT",
          [](Make& m) -> Samples {
            return {{m.in({2, 3})}, {m.in({2, 3, 4})}};
@@ -201,14 +206,15 @@ std::vector<Record> views() {
          [](Make& m) -> Samples {
            return {{m.in({2, 3}), 1}};
          }),
-      nondiff(of("as_strided_",
-                 [](Make& m) -> Samples {
-                   return {{m.dense({6}), Ints{2, 2}, Ints{3, 1}, 1}};
-                 })),
-      nondiff(of("detach_",
-                 [](Make& m) -> Samples {
-                   return {{m.in({2, 3})}};
-                 })),
+      (of("as_strided_",
+          [](Make& m) -> Samples {
+            return {{m.dense({6}), Ints{2, 2}, Ints{3, 1}, 1}};
+          })),
+      unchecked(of("detach_",
+                   [](Make& m) -> Samples {
+                     return {{m.in({2, 3})}};
+                   }),
+                "its result is a constant"),
   };
 }
 
@@ -220,10 +226,10 @@ std::vector<Record> copies() {
          [](Make& m) -> Samples {
            return {{m.in({2, 3}), m.in({3})}, {m.in({2, 3}), m.in({2, 3})}};
          }),
-      nondiff(of("zero_",
-                 [](Make& m) -> Samples {
-                   return {{m.in({2, 3})}};
-                 })),
+      (of("zero_",
+          [](Make& m) -> Samples {
+            return {{m.in({2, 3})}};
+          })),
       of("fill.Scalar",
          [](Make& m) -> Samples {
            return {{m.in({2, 3}), 1}, {m.in({}), 1}, {m.in({0}), 1}};
@@ -256,10 +262,11 @@ std::vector<Record> copies() {
          [](Make& m) -> Samples {
            return {{m.in({2, 3}), floats_of_double()}};
          }),
-      nondiff(of("item",
-                 [](Make& m) -> Samples {
-                   return {{m.in({1})}, {m.in({})}};
-                 })),
+      unchecked(of("item",
+                   [](Make& m) -> Samples {
+                     return {{m.in({1})}, {m.in({})}};
+                   }),
+                "its result is a number"),
   };
 }
 
@@ -410,18 +417,21 @@ std::vector<Record> indexing() {
          [](Make& m) -> Samples {
            return {{m.in({3, 4}), 1, m.index({3, 2}, 4), 1}};
          }),
-      nondiff(of(
-          "scatter.reduce",
+      of(
+          "scatter.reduce",  // multiplying by a tensor has no gradient, as in PyTorch
           [](Make& m) -> Samples {
-            return {{m.in({3, 4}), 1, m.index({3, 1}, 4), m.in({3, 1}), IValue("add")}};
+            return {{m.in({3, 4}), 1, m.index({3, 1}, 4), m.in({3, 1}), "add"},
+                    {m.in({3, 4}), 0, m.index({4, 3}, 3), m.in({5, 4}), "add"}};
           },
-          kReals)),
-      nondiff(of(
+          kReals),
+      of(
           "scatter.value_reduce",
           [](Make& m) -> Samples {
-            return {{m.in({3, 4}), 1, m.index({3, 1}, 4), 2, "multiply"}};
+            return {{m.in({3, 4}), 1, m.index({3, 1}, 4), 2, "multiply"},
+                    {m.in({3, 4}), 0, m.index({4, 3}, 3), 3, "multiply"},
+                    {m.in({3, 4}), 0, m.index({4, 3}, 3), 2, "add"}};
           },
-          kReals)),
+          kReals),
       of("masked_fill.Scalar",
          [](Make& m) -> Samples {
            return {{m.in({2, 3}), m.mask({3}), 1}, {m.in({0}), m.mask({0}), 1}};

@@ -263,6 +263,16 @@ class GeneratorTest(unittest.TestCase):
         with self.assertRaisesRegex(schema.IndexError_, r"sums\.ops:1: ATen has no operator f\.x"):
             schema.check_against(families, facts)
 
+    def test_aten_comparison_lists_what_it_cannot_compare(self):
+        self.write("_f.x(Tensor self) -> Tensor\n  forms: function\n  doc: A\n")
+        families, _ = generate.generate(self.path)
+        facts = self.path / "facts.txt"
+        facts.write_text("g(Tensor self) -> Tensor\n")
+        self.assertRegex("".join(schema.check_against(families, facts)), r"sums\.ops:1: _f\.x")
+        facts.write_text("_f.x(Tensor other) -> Tensor\n")
+        with self.assertRaisesRegex(schema.IndexError_, "differs from ATen's"):
+            schema.check_against(families, facts)
+
 
 if __name__ == "__main__":
     unittest.main()
