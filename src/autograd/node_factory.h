@@ -109,8 +109,8 @@ struct LambdaKind {
 class NewNode {
  public:
   explicit NewNode(Node* n) : n_(n) {}
-  NewNode(const NewNode&) = delete;
-  NewNode& operator=(const NewNode&) = delete;
+  NewNode(NewNode&& o) noexcept : n_(o.release()) {}
+  NewNode& operator=(NewNode&&) = delete;
   ~NewNode() {
     if (n_) release_node(n_);
   }
@@ -131,7 +131,6 @@ template <class F>
 NewNode make_node(const char* name, size_t edges, size_t outputs, F&& f) {
   using Lambda = std::decay_t<F>;
   static_assert(alignof(Lambda) <= 16);
-  static_assert(std::is_nothrow_constructible_v<Lambda, F&&>);
   Node* n = allocate_node(name, &LambdaKind<Lambda>::kind, sizeof(Lambda), edges, outputs);
   new (n->payload_) Lambda(std::forward<F>(f));
   return NewNode(n);

@@ -102,7 +102,7 @@ TYPED_TEST(Floating, NllLoss) {
   const std::vector<int64_t> shapes[] = {{5, 4}, {1, 1}, {3, 7, 2, 3}, {700, 3}, {0, 3}};
   for (const auto& sizes : shapes) {
     for (bool weighted : {false, true}) {
-      for (Reduction reduction : {Reduction::None, Reduction::Mean, Reduction::Sum}) {
+      for (LossReduction reduction : {LossReduction::None, LossReduction::Mean, LossReduction::Sum}) {
         Array<TypeParam> x(sizes), w({sizes[1]}), dx(sizes);
         x.fill(1), w.fill(3, 0.2, 1);
         std::vector<int64_t> target_sizes = {sizes[0]};
@@ -111,7 +111,7 @@ TYPED_TEST(Floating, NllLoss) {
         const int64_t spatial = sizes.size() == 2 ? 1 : sizes[2] * sizes[3], n = target.numel();
         const int64_t ignore = sizes[1] > 2 ? 2 : -100;
         for (int64_t i = 0; i < n; ++i) target.data[static_cast<size_t>(i)] = i * 5 % sizes[1];
-        Array<TypeParam> out(reduction == Reduction::None ? target_sizes : std::vector<int64_t>{}), total({}),
+        Array<TypeParam> out(reduction == LossReduction::None ? target_sizes : std::vector<int64_t>{}), total({}),
             g(out.sizes);
         g.fill(4);
         std::vector<double> each(static_cast<size_t>(n)), grad(x.data.size());
@@ -130,10 +130,10 @@ TYPED_TEST(Floating, NllLoss) {
         const BadIndex bad = nll_loss_forward(DeviceType::CPU, out.view(), total.view(), x.view(), target.view(),
                                               weight, reduction, ignore);
         EXPECT_FALSE(bad.found());
-        if (reduction == Reduction::None) {
+        if (reduction == LossReduction::None) {
           expect_near(out, each, rounding<TypeParam>(), "nll_loss");
         } else {
-          expect_near(out, {reduction == Reduction::Mean ? sum / weights : sum}, rounding<TypeParam>() * 100,
+          expect_near(out, {reduction == LossReduction::Mean ? sum / weights : sum}, rounding<TypeParam>() * 100,
                       "nll_loss");
           expect_near(total, {weights}, rounding<TypeParam>() * 100, "total weight");
         }
@@ -142,8 +142,8 @@ TYPED_TEST(Floating, NllLoss) {
           if (c == ignore) continue;
           const double wc = weighted ? static_cast<double>(w.data[static_cast<size_t>(c)]) : 1;
           const double upstream =
-              static_cast<double>(g.data[reduction == Reduction::None ? static_cast<size_t>(i) : 0]);
-          grad[at(i, c)] = -wc * upstream / (reduction == Reduction::Mean ? static_cast<double>(total.data[0]) : 1);
+              static_cast<double>(g.data[reduction == LossReduction::None ? static_cast<size_t>(i) : 0]);
+          grad[at(i, c)] = -wc * upstream / (reduction == LossReduction::Mean ? static_cast<double>(total.data[0]) : 1);
         }
         nll_loss_backward(DeviceType::CPU, dx.view(), g.view(), target.view(), weight, total.view(), reduction, ignore);
         expect_near(dx, grad, rounding<TypeParam>(), "nll_loss gradient");
@@ -159,7 +159,7 @@ TEST(NllLoss, ReportsTheFirstBadIndex) {
   target.data = {0, -100, 3, -1};
   const auto run = [&] {
     return nll_loss_forward(DeviceType::CPU, out.view(), total.view(), x.view(), target.view(), no_view(),
-                            Reduction::None, -100);
+                            LossReduction::None, -100);
   };
   EXPECT_EQ(run().position, 2);
   EXPECT_EQ(run().value, 3);
