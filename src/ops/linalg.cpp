@@ -92,6 +92,8 @@ Tensor addmm(const Dest& dest, const Tensor& self, const Tensor& mat1, const Ten
   GRADUS_CHECK(self.defined(), "addmm: self is an undefined tensor; expected one with data");
   GRADUS_CHECK_AS(TypeError, self.scalar_type() == mat1.scalar_type(), "addmm: self is ", self.scalar_type(),
                   " and mat1 is ", mat1.scalar_type(), "; expected the same type");
+  GRADUS_CHECK(self.device() == mat1.device(), "addmm: self on ", self.device(), " and mat1 on ", mat1.device(),
+               " were given; expected the same device");
   GRADUS_CHECK_AS(TypeError,
                   !is_integral(self.scalar_type(), true) || (alpha.isIntegral(true) && beta.isIntegral(true)),
                   "addmm: beta ", beta, " and alpha ", alpha, " were given; for integers they must be integers");
