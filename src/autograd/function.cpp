@@ -78,7 +78,7 @@ void FunctionRun::finish(variable_list& outputs, variable_list (*backward)(Autog
   };
   for (const Tensor& t : arguments_) {
     if (t.defined() && is_in(state.dirty, t) && t.impl()->storage_) {
-      t.impl()->storage_->bump(name_);
+      t.impl()->storage_->bump(name_, StorageImpl::Writer::kOther);
       if (recording_) check_inplace(t, name_);
     }
   }

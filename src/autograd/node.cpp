@@ -122,15 +122,17 @@ SavedTensor SavedTensor::output(const Tensor& t, uint16_t output_nr) {
   return s;
 }
 
+std::string last_writer(const StorageImpl& s) {
+  std::string name = s.last_writer ? s.last_writer : "unknown";
+  const bool spelled = name.back() == '_' || s.writer_kind == StorageImpl::Writer::kOther;
+  return spelled ? name : name + (s.writer_kind == StorageImpl::Writer::kOut ? "_out" : "_");
+}
+
 namespace {
 [[noreturn, gnu::cold]] void written_since(const Node& node, const TensorImpl& t, uint32_t saved_version) {
-  const std::string by = t.storage_->last_writer ? t.storage_->last_writer : "unknown";
-  // Operators count their writes under the name that all their forms share.
-  const bool shared = !by.empty() && by.back() != '_' && t.storage_->last_writer && by != "set_data";
-  const std::string writer = shared ? by + "_ or " + by + "_out" : by;
   throw Error(str(node.name_, ": a tensor of shape ", t.sizes(), " and type ", t.dtype_,
                   " that was saved for backward by ", node.name_,
-                  " has been modified by an inplace operation since (the last writer was ", writer,
+                  " has been modified by an inplace operation since (the last writer was ", last_writer(*t.storage_),
                   "): it is at version ", t.storage_->version.load(std::memory_order_relaxed), "; expected version ",
                   saved_version, ". Write into a clone() instead"));
 }

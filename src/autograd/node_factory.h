@@ -66,6 +66,9 @@ class SavedTensor {
   uint16_t output_nr_ = 0;
 };
 
+/// The operator that wrote last, in the user's spelling: "add_", "add_out".
+std::string last_writer(const StorageImpl& s);
+
 /// A node with room for a payload, `edges` edges and `outputs` outputs; the caller fills them and owns one reference.
 Node* allocate_node(const char* name, const NodeKind* kind, size_t payload_bytes, size_t edges, size_t outputs);
 

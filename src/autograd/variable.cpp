@@ -286,7 +286,7 @@ void Tensor::set_data(const Tensor& other) const {
   if (t.storage_) {
     t.storage_->version.store(std::max(version, t.storage_->version.load(std::memory_order_relaxed)),
                               std::memory_order_relaxed);
-    t.storage_->bump("set_data");
+    t.storage_->bump("set_data", StorageImpl::Writer::kOther);
   }
   if (t.has(TensorImpl::kLeafNode)) autograd::describe_output(t.node_, 0, t);
 }

@@ -13,9 +13,9 @@ void check_writable(const char* op, const Tensor& t) {
       ": an inference tensor cannot be written in place outside InferenceMode; clone() it to get a normal one");
 }
 
-void begin_write(const char* op, const Tensor& t) {
+void begin_write(const char* op, const Tensor& t, StorageImpl::Writer kind) {
   check_writable(op, t);
-  if (StorageImpl* s = t.impl()->storage_) s->bump(op);
+  if (StorageImpl* s = t.impl()->storage_) s->bump(op, kind);
 }
 
 void Dest::prepare(const char* op, IntArrayRef sizes, ScalarType dtype, Device device, MemoryFormat format) const {
@@ -32,7 +32,7 @@ void Dest::prepare(const char* op, IntArrayRef sizes, ScalarType dtype, Device d
   }
   GRADUS_CHECK_AS(TypeError, t.scalar_type() == dtype, op, ": the result is of type ", dtype, "; the ",
                   is_out() ? "out" : "self", " tensor is ", t.scalar_type());
-  begin_write(op, t);
+  begin_write(op, t, is_out() ? StorageImpl::Writer::kOut : StorageImpl::Writer::kInplace);
 }
 
 Tensor Dest::result_like(const char* op, const Tensor& like, ScalarType dtype) const {
@@ -54,6 +54,10 @@ Tensor Dest::deliver(const char* op, Tensor computed) const {
     core::resize(t, computed.sizes(), computed.suggest_memory_format(), op);
   }
   t.copy_(computed);
+  if (StorageImpl* s = t.impl()->storage_) {
+    s->last_writer = op;
+    s->writer_kind = is_out() ? StorageImpl::Writer::kOut : StorageImpl::Writer::kInplace;
+  }
   return t;
 }
 

@@ -68,6 +68,6 @@ class Dest {
 /// inference mode.
 void check_writable(const char* op, const Tensor& t);
 /// check_writable, and counts the write.
-void begin_write(const char* op, const Tensor& t);
+void begin_write(const char* op, const Tensor& t, StorageImpl::Writer kind = StorageImpl::Writer::kInplace);
 
 }  // namespace gradus::inline v0::ops

@@ -49,17 +49,16 @@ Tensor extreme(const Dest& dest, const char* op, const char* node, Side side, co
   return out;
 }
 
-}  // namespace
-
-Tensor clamp(const Dest& dest, const Tensor& self, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
+Tensor between(const Dest& dest, const char* op, const Tensor& self, const std::optional<Scalar>& min,
+               const std::optional<Scalar>& max) {
   GRADUS_CHECK(min || max, "clamp: neither min nor max was given; expected at least one");
   auto r = recording(dest, self);
   r.keep_self();
   Tensor out;
   {
     const Tensor input =
-        promoted(dest, "clamp", self, {Operand(self), Operand(min ? *min : *max), Operand(max ? *max : *min)});
-    Pointwise p(dest, "clamp", Promote::kArithmetic, input);
+        promoted(dest, op, self, {Operand(self), Operand(min ? *min : *max), Operand(max ? *max : *min)});
+    Pointwise p(dest, op, Promote::kArithmetic, input);
     if (min && max) {
       kernels::clamp_scalar(p.device(), p.loop(), *min, *max);
     } else {
@@ -74,11 +73,17 @@ Tensor clamp(const Dest& dest, const Tensor& self, const std::optional<Scalar>& 
   }
   return out;
 }
+
+}  // namespace
+
+Tensor clamp(const Dest& dest, const Tensor& self, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
+  return between(dest, "clamp", self, min, max);
+}
 Tensor clamp_min(const Dest& dest, const Tensor& self, const Scalar& min) {
-  return clamp(dest, self, min, std::nullopt);
+  return between(dest, "clamp_min", self, min, std::nullopt);
 }
 Tensor clamp_max(const Dest& dest, const Tensor& self, const Scalar& max) {
-  return clamp(dest, self, std::nullopt, max);
+  return between(dest, "clamp_max", self, std::nullopt, max);
 }
 
 Tensor clamp_min(const Dest& dest, const Tensor& self, const Tensor& min) {

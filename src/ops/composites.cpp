@@ -7,6 +7,7 @@
 #include "ops/surface/generated/ops_indexing.h"
 
 #include "../autograd/recording.h"
+#include "dense_result.h"
 #include "indexing_plan.h"
 #include "view_geometry.h"
 
@@ -33,6 +34,7 @@ Tensor triangle(const Dest& dest, const char* op, const Tensor& self, bool lower
       const int64_t to = lower ? columns : std::clamp<int64_t>(row + shift, 0, columns);
       if (from < to) window.select(-2, row).slice(-1, from, to).zero_();
     }
+    name_writer(dest, op);
   }
   if (r) {
     r.node(lower ? "TrilBackward0" : "TriuBackward0", out, [lower, diagonal](const GradIn& g, GradOut& d) {

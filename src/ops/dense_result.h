@@ -18,4 +18,13 @@ inline bool is_dense_target(const Dest& dest, IntArrayRef sizes, ScalarType dtyp
   return true;
 }
 
+/// For an operator whose result other in-place operators wrote: version errors name it, not them.
+inline void name_writer(const Dest& dest, const char* op) {
+  if (dest.is_fresh()) return;
+  if (StorageImpl* s = dest.target().impl()->storage_) {
+    s->last_writer = op;
+    s->writer_kind = dest.is_out() ? StorageImpl::Writer::kOut : StorageImpl::Writer::kInplace;
+  }
+}
+
 }  // namespace gradus::inline v0::ops

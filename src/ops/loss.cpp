@@ -4,6 +4,7 @@
 #include <kernels/loss.h>
 
 #include "../autograd/recording.h"
+#include "dense_result.h"
 #include "kernel_view.h"
 #include "ops/surface/generated/ops_loss.h"
 #include "pointwise_plan.h"
@@ -292,6 +293,7 @@ Tensor mse_loss(const Dest& dest, const Tensor& self, const Tensor& target, int6
       Tensor difference = dest.target();
       gradus::sub_out(difference, self, target);
       out = difference.mul_(difference);
+      name_writer(dest, "mse_loss");
     } else {
       Tensor difference = self.sub(target);
       difference.mul_(difference);

@@ -109,8 +109,8 @@ ThreeTensors batch_norm_of(const char* op, const Dest& dest, const Tensor& input
     invstd = core::empty(kept, statistics, x.device());
     Tensor rm = running_mean, rv = running_var;
     if (training && running_mean.defined()) {
-      begin_write(op, running_mean);
-      begin_write(op, running_var);
+      begin_write(op, running_mean, StorageImpl::Writer::kOther);
+      begin_write(op, running_var, StorageImpl::Writer::kOther);
     }
     const bool apart = rm.defined() && !(rm.is_contiguous() && rv.is_contiguous());
     if (apart) rm = rm.contiguous(), rv = rv.contiguous();

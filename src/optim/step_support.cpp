@@ -31,7 +31,7 @@ void begin_step(const char* optimizer, const Tensor& p) {
                   " was given; expected a floating type");
   GRADUS_CHECK(p.is_non_overlapping_and_dense(), optimizer, ": a parameter of shape ", p.sizes(), " and strides ",
                p.strides(), " has gaps in memory; expected a dense one");
-  ops::begin_write(optimizer, p);
+  ops::begin_write(optimizer, p, StorageImpl::Writer::kOther);
 }
 
 }  // namespace gradus::inline v0::optim

@@ -9,6 +9,7 @@
 #include <gradus/core/parallel.h>
 #include <gradus/ops/interposer.h>
 
+#include "autograd/node_factory.h"
 #include "ops/record_walk.h"
 
 namespace gradus::testing {
@@ -204,6 +205,7 @@ TEST_P(OpRecord, Forms) {
         ASSERT_NO_THROW(got = call(*forms.inplace, args));
         EXPECT_TRUE(got[0].toTensor().is_same(self));
         EXPECT_GT(self._version(), version) << "an in-place write must be counted";
+        EXPECT_EQ("aten::" + autograd::last_writer(*self.impl()->storage_), forms.inplace->name());
         EXPECT_EQ(difference(self, result, record().growth * eps_of(kFloat)), "") << "in place";
       }
     }
@@ -216,6 +218,9 @@ TEST_P(OpRecord, Forms) {
         for (size_t k = 0; k < got.size(); ++k) {
           EXPECT_TRUE(got[k].toTensor().is_same(outs[k].second.toTensor()));
           EXPECT_GT(got[k].toTensor()._version(), 0) << "a write into an out tensor must be counted";
+          if (op().is_composite()) continue;  // its parts write
+          EXPECT_EQ("aten::" + autograd::last_writer(*got[k].toTensor().impl()->storage_),
+                    str(forms.out->name(), "_out"));
         }
         if (record().values) {
           EXPECT_EQ(difference(got, want, record().growth * eps_of(kFloat)), "") << "out";

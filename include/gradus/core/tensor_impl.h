@@ -27,16 +27,19 @@ struct StorageImpl {
   Device device;
   bool embedded = false;  // lies in the block of `owner`, data included
   bool resizable = true;
-  const char* last_writer = nullptr;         // the last in-place operator, for version errors
+  /// How a write was spelled: `add_`, `add_out`, or as the writer says.
+  enum class Writer : uint8_t { kInplace, kOut, kOther } writer_kind = Writer::kOther;
+  const char* last_writer = nullptr;         // the last operator that wrote, for version errors
   void (*deleter)(void* context) = nullptr;  // nullptr: the device's allocator takes `data` back
   void* context = nullptr;
   // A packed form of the contents (a convolution's weights), kept while `cache_version` equals `version`.
   std::atomic<void*> cache{nullptr};
   void (*cache_deleter)(void*) = nullptr;
 
-  void bump(const char* writer) {
+  void bump(const char* writer, Writer kind = Writer::kInplace) {
     version.store(version.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     last_writer = writer;
+    writer_kind = kind;
   }
 };
 
