@@ -89,7 +89,10 @@ bool overlaps_partly(const TensorImpl& out, const TensorImpl& in) {
 
 ScalarType result_type(std::initializer_list<Operand> operands) {
   TypeState s;
-  for (const Operand& o : operands) add_operand(s, o);
+  for (const Operand& o : operands) {
+    GRADUS_CHECK(!o.tensor || o.tensor->defined(), "result_type: an undefined tensor was given; expected one with data");
+    add_operand(s, o);
+  }
   return result_of(s);
 }
 
@@ -414,9 +417,13 @@ void Pointwise::build_loop(const TensorImpl* const* operands, int count, IntArra
 }
 
 Tensor copy_into(const Tensor& to, const Tensor& from) {
+  GRADUS_CHECK(to.sizes() == from.sizes() ||
+                   IntArrayRef(broadcast_shapes("copy", to.sizes(), from.sizes())) == to.sizes(),
+               "copy: a tensor of shape ", from.sizes(), " does not broadcast to shape ", to.sizes());
   Pointwise p;
   p.device_ = to.device();
   if (to.device().is_meta()) return to;
+  GRADUS_CHECK(from.device() == to.device(), "copy: a tensor on ", from.device(), " cannot be read on ", to.device());
   const TensorImpl* operands[] = {to.impl(), from.impl()};
   Tensor apart;
   if (overlaps_partly(*to.impl(), *from.impl())) {
