@@ -21,7 +21,7 @@ inline T as(const Scalar& s) {
 
 void where_kernel(const Loop& l) {
   visit_width(element_size(l.dtype),
-              [&]<class T>() { ternary<T, bool, T, T>(l, [](bool c, const T& a, const T& b) { return c ? a : b; }); });
+              [&]<class T>() { ternary<T, bool, T, T>(l, [](bool c, T a, T b) { return c ? a : b; }); });
 }
 
 // Signed overflow wraps: integers are computed unsigned.
@@ -65,16 +65,16 @@ void lerp_scalar_kernel(const Loop& l, const Scalar& weight) {
   });
 }
 
-// A NaN among bound and value wins.
+// A NaN among bound and value wins. Without ||, whose branch the vectoriser would not take.
 template <class T>
 inline T at_least(T a, T low) {
-  if constexpr (std::is_floating_point_v<T>) return a != a || low < a ? a : low;
-  return low < a ? a : low;
+  const bool keep = std::is_floating_point_v<T> ? (a != a) | (low < a) : low < a;
+  return keep ? a : low;
 }
 template <class T>
 inline T at_most(T a, T high) {
-  if constexpr (std::is_floating_point_v<T>) return a != a || a < high ? a : high;
-  return a < high ? a : high;
+  const bool keep = std::is_floating_point_v<T> ? (a != a) | (a < high) : a < high;
+  return keep ? a : high;
 }
 void clamp_kernel(const Loop& l) {
   visit_numbers(l.dtype, [&]<class T>() {

@@ -65,7 +65,7 @@ void all_kernel(const Reduction& r) {
 
 template <class C>
 inline bool is_it(C x, C value) {
-  return x == value || (x != x && value != value);
+  return (x == value) | ((x != x) & (value != value));
 }
 
 // Where each value of results [begin, begin + count) along kept dimension 0 first stands.
@@ -78,6 +78,13 @@ void find(const Reduction& r, const char* in, const T* values, int64_t* indices,
     // Side by side from the last row to the first: the first one that matches is the last to be written.
     for (int64_t i = n - 1; i >= 0; --i) {
       auto* row = reinterpret_cast<const T*>(in + i * stride) + begin;
+      if (out_step == 1) {
+        int64_t* __restrict at = indices + begin;
+        const T* __restrict best = values + begin;
+        for (int64_t c = 0; c < count; ++c)
+          at[c] = is_it(static_cast<C>(row[c]), static_cast<C>(best[c])) ? i : at[c];
+        continue;
+      }
       for (int64_t c = 0; c < count; ++c) {
         int64_t& at = indices[(begin + c) * out_step];
         at = is_it(static_cast<C>(row[c]), static_cast<C>(values[(begin + c) * out_step])) ? i : at;
