@@ -234,13 +234,14 @@ ConstView none(ScalarType dtype) {
   return ConstView{nullptr, nullptr, nullptr, 0, dtype};
 }
 
-/// How a convolution is computed: by oneDNN, in double, or rounded from f32.
+/// How a convolution is computed: by oneDNN, in double or int64, or rounded from f32.
 enum class Way { kOneDnn, kPlain, kThroughFloat };
 Way way(ScalarType dtype, const ConstView& weight, const ConvolutionGeometry& g) {
   if (dtype == ScalarType::Float) return Way::kOneDnn;
-  if (dtype == ScalarType::Double) return Way::kPlain;
+  if (dtype == ScalarType::Double || dtype == ScalarType::Long) return Way::kPlain;
   GRADUS_CHECK_AS(NotImplementedError, dtype == ScalarType::Half || dtype == ScalarType::BFloat16,
-                  "convolution: dtype ", dtype, " was given; expected float, double, half or bfloat16");
+                  "convolution: dtype ", dtype,
+                  " was given; expected float, double, half, bfloat16 or, forwards, int64");
   // bf16 is multiplied in pairs of channels; oneDNN 2.6 gives wrong input gradients for odd numbers of them.
   const bool pairs = weight.sizes[1] % 2 == 0 && weight.sizes[0] / g.groups % 2 == 0;
   return pairs && onednn::has_convolution(dtype) ? Way::kOneDnn : Way::kThroughFloat;

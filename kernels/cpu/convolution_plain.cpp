@@ -149,8 +149,10 @@ void backward_weight(const Shape& s, T* grad_weight, T* grad_bias, int64_t bias_
 void plain_convolution_forward(View output, ConstView input, ConstView weight, ConstView bias,
                                const ConvolutionGeometry& g) {
   const Shape s = make_shape(input, weight, output, g);
-  forward(s, output.as<double>(), input.as<double>(), weight.as<double>(), bias.as<double>(),
-          bias.data ? bias.strides[0] : 0);
+  const int64_t step = bias.data ? bias.strides[0] : 0;
+  if (output.dtype == ScalarType::Long)
+    return forward(s, output.as<int64_t>(), input.as<int64_t>(), weight.as<int64_t>(), bias.as<int64_t>(), step);
+  forward(s, output.as<double>(), input.as<double>(), weight.as<double>(), bias.as<double>(), step);
 }
 void plain_convolution_backward_input(View grad_input, ConstView grad_output, ConstView weight,
                                       const ConvolutionGeometry& g) {

@@ -1,4 +1,4 @@
-// Convolution by matrix products over unrolled images, for what oneDNN does not take (f64).
+// Convolution by matrix products over unrolled images, for what oneDNN does not take (f64, and int64 forwards).
 #pragma once
 
 #include <kernels/convolution.h>

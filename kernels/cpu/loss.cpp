@@ -126,7 +126,7 @@ BadIndex backward_cpu(View grad_input, ConstView grad_output, ConstView target, 
 
 constinit KernelTable<BadIndex(View, View, ConstView, ConstView, ConstView, LossReduction, int64_t)> nll_loss_forward(
     "nll_loss", &forward_cpu);
-constinit KernelTable<BadIndex(View, ConstView, ConstView, ConstView, ConstView, LossReduction, int64_t)> nll_loss_backward(
-    "nll_loss_backward", &backward_cpu);
+constinit KernelTable<BadIndex(View, ConstView, ConstView, ConstView, ConstView, LossReduction, int64_t)>
+    nll_loss_backward("nll_loss_backward", &backward_cpu);
 
 }  // namespace gradus::inline v0::kernels

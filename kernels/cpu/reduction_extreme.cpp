@@ -81,8 +81,7 @@ void find(const Reduction& r, const char* in, const T* values, int64_t* indices,
       if (out_step == 1) {
         int64_t* __restrict at = indices + begin;
         const T* __restrict best = values + begin;
-        for (int64_t c = 0; c < count; ++c)
-          at[c] = is_it(static_cast<C>(row[c]), static_cast<C>(best[c])) ? i : at[c];
+        for (int64_t c = 0; c < count; ++c) at[c] = is_it(static_cast<C>(row[c]), static_cast<C>(best[c])) ? i : at[c];
         continue;
       }
       for (int64_t c = 0; c < count; ++c) {

@@ -9,10 +9,19 @@
 //
 // Counts and gradients lie in the nodes themselves; the one walk that may use them at a time owns `slots_in_use`. A
 // walk inside a walk, or one beside it on another thread, keeps the same things in a table of its own.
+//
+// Note [Passes that share a graph]
+// Two threads may run backward over one graph: what a node saved belongs to the first pass that frees it, and a later
+// one gets the error of a second backward. The walk with slots in the nodes, nearly always the only one, pays nothing
+// for that: it marks all its nodes anyway while it counts. A walk beside it, on another thread, finds the mark in a
+// node that both can reach and waits until the first is over. A walk with slots in the nodes that begins while one with
+// a table is running cannot be found that way: it then enters nodes as those do, by atomic operations. Walks that keep
+// the graph only read; a walk that frees and meets one inside a node leaves the memory to the node's end.
 #include "engine.h"
 
 #include <algorithm>
 #include <atomic>
+#include <thread>
 #include <unordered_map>
 
 #include <gradus/autograd/grad_mode.h>
@@ -25,15 +34,22 @@ namespace {
 
 std::atomic<bool> slots_in_use{false};
 uint64_t last_task = 0;  // of the walk that owns the slots
+constexpr uint64_t kCareful = UINT64_MAX;
+// Of the walk that owns the slots: 0 while it counts, then its task, or kCareful where it enters nodes atomically.
+std::atomic<uint64_t> counted_task{0};
+std::atomic<const void*> slots_owner{nullptr};  // its thread
+std::atomic<int> table_walks{0};
 
 // Slots in the nodes.
 class InlineSlots {
  public:
-  InlineSlots() : task_(++last_task) {}
+  InlineSlots() : careful_(table_walks.load() != 0), task_(++last_task) {
+    slots_owner.store(&core::tls, std::memory_order_relaxed);
+  }
   Node::EngineSlot& operator()(Node* n) {
     Node::EngineSlot& s = n->slot_;
-    if (s.task != task_) {
-      s.task = task_;
+    if (s.task.load(std::memory_order_relaxed) != task_) {
+      s.task.store(task_, std::memory_order_relaxed);
       s.dependencies = 0;
       s.needed = false;
       s.capture = -1;
@@ -46,9 +62,16 @@ class InlineSlots {
     return s;
   }
   bool was_fresh() const { return fresh_; }
-  ~InlineSlots() { slots_in_use.store(false, std::memory_order_release); }
+  bool careful() const { return careful_; }
+  void end_count() { counted_task.store(careful_ ? kCareful : task_, std::memory_order_release); }
+  ~InlineSlots() {
+    counted_task.store(0, std::memory_order_release);
+    slots_owner.store(nullptr, std::memory_order_relaxed);
+    slots_in_use.store(false, std::memory_order_release);
+  }
 
  private:
+  bool careful_;
   uint64_t task_;
   bool fresh_ = false;
 };
@@ -56,11 +79,19 @@ class InlineSlots {
 // Slots in a table.
 class TableSlots {
  public:
+  TableSlots() {
+    ++table_walks;
+    while (slots_in_use.load() && !is_owner() && (other_ = counted_task.load(std::memory_order_acquire)) == 0)
+      std::this_thread::yield();
+  }
+  ~TableSlots() { --table_walks; }
+  TableSlots(const TableSlots&) = delete;
   Node::EngineSlot& operator()(Node* n) {
     auto [it, fresh] = table_.try_emplace(n);
     fresh_ = fresh;
     Entry& e = it->second;
     if (fresh) {
+      shared_ |= other_ != 0 && n->num_edges_ != 0 && n->slot_.task.load(std::memory_order_relaxed) == other_;
       e.buffers.resize(n->num_outputs_);
       e.slot.buffers = e.buffers.data();
       e.slot.stride = sizeof(Tensor);
@@ -68,12 +99,20 @@ class TableSlots {
     return e.slot;
   }
   bool was_fresh() const { return fresh_; }
+  static constexpr bool careful() { return true; }
+  void end_count() const {
+    while (shared_ && counted_task.load(std::memory_order_acquire) == other_) std::this_thread::yield();
+  }
 
  private:
   struct Entry {
     Node::EngineSlot slot;
     std::vector<Tensor> buffers;
   };
+  // A walk inside the one with the slots, on its thread.
+  static bool is_owner() { return slots_owner.load(std::memory_order_relaxed) == &core::tls; }
+  uint64_t other_ = 0;  // the walk beside this one that does not look out for others
+  bool shared_ = false;
   std::unordered_map<Node*, Entry> table_;
   bool fresh_ = false;
 };
@@ -82,6 +121,53 @@ struct GradModeScope {
   explicit GradModeScope(bool on) : before(GradMode::is_enabled()) { GradMode::set_enabled(on); }
   ~GradModeScope() { GradMode::set_enabled(before); }
   bool before;
+};
+
+// A walk's stay in a node. See Note [Passes that share a graph].
+class Use {
+ public:
+  Use(Node& node, bool frees, bool careful) : node_(node), frees_(frees), careful_(careful) {
+    std::atomic<uint32_t>& users = node.users_;
+    uint32_t before = users.load(std::memory_order_relaxed);
+    if (!careful) [[likely]] {
+      if (before & 1) second_time();
+      users.store(before + step(), std::memory_order_relaxed);
+    } else if (frees) {
+      before = users.fetch_or(1, std::memory_order_acq_rel);
+      if (before & 1) second_time();
+    } else if (users.fetch_add(2, std::memory_order_acq_rel) & 1) {
+      users.fetch_sub(2, std::memory_order_release);
+      second_time();
+    }
+    alone_ = before == 0;
+  }
+  Use(const Use&) = delete;
+  ~Use() {
+    if (finished_ && frees_) return;  // the claim stays
+    // Else a reader leaves, or the gradient threw and nothing is freed.
+    if (careful_) {
+      node_.users_.fetch_sub(step(), std::memory_order_release);
+    } else {
+      node_.users_.store(node_.users_.load(std::memory_order_relaxed) - step(), std::memory_order_relaxed);
+    }
+  }
+  void finish() {
+    finished_ = true;
+    if (!frees_ || !alone_) return;
+    node_.kind_->release(node_);
+    node_.released_ = true;
+  }
+
+ private:
+  uint32_t step() const { return frees_ ? 1 : 2; }
+  [[noreturn, gnu::cold]] void second_time() const {
+    throw Error(str(node_.name_,
+                    ": backward ran through this graph before and its saved tensors are freed; pass retain_graph=true "
+                    "to the first backward"));
+  }
+  Node& node_;
+  bool frees_, careful_;
+  bool alone_ = false, finished_ = false;
 };
 
 bool younger(const Node* a, const Node* b) {
@@ -96,6 +182,7 @@ class Walk {
 
   variable_list run(ArrayRef<Edge> roots, Tensor* grads) {
     for (size_t i = 0; i < roots.size(); ++i) count_from(roots[i].node);
+    slots_.end_count();
     mark_captures();
     struct Clear {  // after an exception nodes must not keep gradients
       Walk& w;
@@ -244,16 +331,11 @@ class Walk {
       return;
     }
     if (wanted && any && leads_on(n)) {
-      GRADUS_CHECK(!n->released_, n->name_,
-                   ": backward ran through this graph before and its saved tensors are freed; pass retain_graph=true "
-                   "to the first backward");
+      Use use(*n, !options_.keep_graph && n->kind_->release, slots_.careful());
       GradIn grad_in(*n, in.data());
       GradOut grad_out(*n, out.data());
       n->kind_->apply(*n, grad_in, grad_out);
-      if (!options_.keep_graph && n->kind_->release) {
-        n->kind_->release(*n);
-        n->released_ = true;
-      }
+      use.finish();
     }
     for (uint32_t i = 0; i < n->num_edges_; ++i) {
       const Edge& e = n->edges_[i];
@@ -327,7 +409,7 @@ void refit_gradient(Tensor& grad, const Node::Output& output, const char* who) {
 
 variable_list run_backward(ArrayRef<Edge> roots, Tensor* grads, ArrayRef<Edge> captures, const RunOptions& options) {
   GradModeScope scope(options.create_graph);
-  if (!slots_in_use.exchange(true, std::memory_order_acquire)) {
+  if (!slots_in_use.exchange(true)) {
     Walk<InlineSlots> walk(captures, options);
     return walk.run(roots, grads);
   }

@@ -42,8 +42,8 @@ struct RunOptions {
   bool accumulate = true;  // leaves' grads are written
 };
 
-/// Runs the graph from `roots` with `grads`, as many, which it takes. Where `captures` is given, only what leads to them runs and their
-/// gradients are returned in order (undefined for one that was not reached).
+/// Runs the graph from `roots` with `grads`, as many, which it takes. Where `captures` is given, only what leads to
+/// them runs and their gradients are returned in order (undefined for one that was not reached).
 variable_list run_backward(ArrayRef<Edge> roots, Tensor* grads, ArrayRef<Edge> captures, const RunOptions& options);
 
 /// autograd::backward over lists that need not be vectors.

@@ -294,8 +294,7 @@ void Tensor::set_data(const Tensor& other) const {
 void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, bool create_graph,
                       std::optional<TensorList> inputs) const {
   get("backward()");
-  GRADUS_CHECK(!inputs || !inputs->empty(),
-               "backward: the list of inputs is empty; leave it out to reach all leaves");
+  GRADUS_CHECK(!inputs || !inputs->empty(), "backward: the list of inputs is empty; leave it out to reach all leaves");
   autograd::backward_from(*this, gradient.defined() ? TensorList(gradient) : TensorList(), retain_graph, create_graph,
                           inputs.value_or(TensorList()));
 }

@@ -53,9 +53,9 @@ void rebuild_from_root(TensorImpl* view) {
   Edge edge = gradient_edge(base);
   if (!edge.node) return;
   NewNode n = make_node("AsStridedBackward0", 1, 1,
-                      [root = ViewGeometry(*base), v = ViewGeometry(*view)](const GradIn& g, GradOut& d) {
-                        d[0] = as_strided_backward(g[0], root, v);
-                      });
+                        [root = ViewGeometry(*base), v = ViewGeometry(*view)](const GradIn& g, GradOut& d) {
+                          d[0] = as_strided_backward(g[0], root, v);
+                        });
   n->edges_[0] = edge;
   number_node(n.get());
   describe_output(n.get(), 0, *view);

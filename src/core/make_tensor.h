@@ -37,6 +37,9 @@ void replace(TensorImpl& t, Storage storage, IntArrayRef sizes, IntArrayRef stri
 /// Gives `t` another size; the storage grows where it must, elements keep their place in memory. Throws on borrowed
 /// memory.
 void resize(const Tensor& t, IntArrayRef sizes, MemoryFormat format, const char* op);
+/// What refresh_geometry() settles.
+constexpr uint32_t kGeometryFlags =
+    TensorImpl::kContiguous | TensorImpl::kChannelsLast | TensorImpl::kDense | TensorImpl::kAllStridesZero;
 /// Recomputes numel and the contiguity flags after geometry_ was written.
 void refresh_geometry(TensorImpl& t);
 /// Whether two different indices reach the same element.

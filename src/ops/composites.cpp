@@ -80,6 +80,7 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
 Tensor take(const Dest& dest, const Tensor& self, const Tensor& index) {
   defined(self, "take");
   defined(index, "take");
+  refuse_overlap(dest, "take", {&self, &index});
   GRADUS_CHECK_AS(TypeError, index.scalar_type() == kLong, "take: an index of type ", index.dtype(),
                   " was given; expected Long");
   GRADUS_CHECK_AS(IndexError, self.numel() > 0 || index.numel() == 0,

@@ -54,10 +54,11 @@ void check_types(const char* op, const Tensor& input, const Tensor& weight, cons
   GRADUS_CHECK(input.defined() && weight.defined(), op,
                ": input or weight is an undefined tensor; expected ones with data");
   GRADUS_CHECK_AS(TypeError,
-                  is_floating_point(input.scalar_type()) && input.scalar_type() == weight.scalar_type() &&
+                  (is_floating_point(input.scalar_type()) || input.scalar_type() == kLong) &&
+                      input.scalar_type() == weight.scalar_type() &&
                       (!bias.defined() || bias.scalar_type() == input.scalar_type()),
                   op, ": input is ", input.scalar_type(), " and weight is ", weight.scalar_type(),
-                  "; expected one floating type for input, weight and bias");
+                  "; expected one floating type, or Long, for input, weight and bias");
   GRADUS_CHECK(input.device() == weight.device(), op, ": input on ", input.device(), " and weight on ", weight.device(),
                " were given");
 }
@@ -212,6 +213,8 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad_outpu
                                                         IntArrayRef output_padding, int64_t groups,
                                                         std::array<bool, 3> mask) {
   check_types("convolution_backward", input, weight, Tensor());
+  GRADUS_CHECK_AS(TypeError, is_floating_point(input.scalar_type()), "convolution_backward: input is ",
+                  input.scalar_type(), "; expected a floating type: integers have no gradient");
   const ConvPlan p = make_plan("convolution_backward", weight, stride, padding, dilation, output_padding, groups);
   const DimVector shape = output_shape("convolution_backward", input, weight, Tensor(), p, transposed);
   GRADUS_CHECK(

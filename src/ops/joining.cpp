@@ -127,4 +127,41 @@ Tensor stack(const Dest& dest, TensorList tensors, int64_t dim) {
   return out;
 }
 
+namespace {
+
+// Tensors with at least `dims` dimensions, joined along `dim` or, where that does not exist, along the last.
+Tensor join_all(const Dest& dest, const char* op, TensorList tensors, int64_t dims, int64_t dim) {
+  GRADUS_CHECK(!tensors.empty(), op, ": an empty list was given; expected at least one tensor");
+  std::vector<Tensor> parts;
+  parts.reserve(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    GRADUS_CHECK(tensors[i].defined(), op, ": tensor ", i, " of the list is undefined; expected one with data");
+    Tensor part = tensors[i];
+    while (part.dim() < dims) part = part.unsqueeze(0);
+    parts.push_back(std::move(part));
+  }
+  dim = std::min(dim, parts[0].dim() - 1);
+  const auto at = static_cast<size_t>(dim);
+  for (size_t i = 1; i < parts.size(); ++i) {
+    if (is_skipped(*parts[i].impl()) || is_skipped(*parts[0].impl())) continue;
+    bool fits = parts[i].dim() == parts[0].dim();
+    for (size_t d = 0; fits && d < parts[0].sizes().size(); ++d)
+      fits = d == at || parts[i].sizes()[d] == parts[0].sizes()[d];
+    GRADUS_CHECK(fits, op, ": tensor ", i, " has shape ", tensors[i].sizes(), " and tensor 0 ", tensors[0].sizes(),
+                 "; expected the same but for dimension ", dim);
+  }
+  if (dest.is_fresh()) return gradus::cat(parts, dim);
+  Tensor target = dest.target();
+  return gradus::cat_out(target, parts, dim);
+}
+
+}  // namespace
+
+Tensor hstack(const Dest& dest, TensorList tensors) {
+  return join_all(dest, "hstack", tensors, 1, 1);
+}
+Tensor vstack(const Dest& dest, TensorList tensors) {
+  return join_all(dest, "vstack", tensors, 2, 0);
+}
+
 }  // namespace gradus::inline v0::ops

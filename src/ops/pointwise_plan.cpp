@@ -90,7 +90,8 @@ bool overlaps_partly(const TensorImpl& out, const TensorImpl& in) {
 ScalarType result_type(std::initializer_list<Operand> operands) {
   TypeState s;
   for (const Operand& o : operands) {
-    GRADUS_CHECK(!o.tensor || o.tensor->defined(), "result_type: an undefined tensor was given; expected one with data");
+    GRADUS_CHECK(!o.tensor || o.tensor->defined(),
+                 "result_type: an undefined tensor was given; expected one with data");
     add_operand(s, o);
   }
   return result_of(s);
@@ -417,9 +418,9 @@ void Pointwise::build_loop(const TensorImpl* const* operands, int count, IntArra
 }
 
 Tensor copy_into(const Tensor& to, const Tensor& from) {
-  GRADUS_CHECK(to.sizes() == from.sizes() ||
-                   IntArrayRef(broadcast_shapes("copy", to.sizes(), from.sizes())) == to.sizes(),
-               "copy: a tensor of shape ", from.sizes(), " does not broadcast to shape ", to.sizes());
+  GRADUS_CHECK(
+      to.sizes() == from.sizes() || IntArrayRef(broadcast_shapes("copy", to.sizes(), from.sizes())) == to.sizes(),
+      "copy: a tensor of shape ", from.sizes(), " does not broadcast to shape ", to.sizes());
   Pointwise p;
   p.device_ = to.device();
   if (to.device().is_meta()) return to;

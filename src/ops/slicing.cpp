@@ -191,6 +191,49 @@ std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   return self.split_with_sizes(DimVector(static_cast<size_t>(chunks), 0), dim);
 }
 
+std::vector<Tensor> tensor_split(const Tensor& self, int64_t sections, int64_t dim) {
+  const TensorImpl& t = defined(self, "tensor_split");
+  GRADUS_CHECK(t.dim() > 0, "tensor_split: a 0-dim tensor was given; expected one with dimensions");
+  dim = wrap_dim(dim, t.dim(), "tensor_split");
+  GRADUS_CHECK(sections > 0, "tensor_split: ", sections, " sections were asked for; expected more than 0");
+  const int64_t size = t.sizes()[static_cast<size_t>(dim)], each = size / sections, larger = size % sections;
+  std::vector<Tensor> parts;
+  parts.reserve(static_cast<size_t>(sections));
+  int64_t from = 0;
+  for (int64_t i = 0; i < sections; ++i) {
+    const int64_t to = from + each + (i < larger);
+    parts.push_back(self.slice(dim, from, to));
+    from = to;
+  }
+  return parts;
+}
+
+std::vector<Tensor> tensor_split(const Tensor& self, IntArrayRef indices, int64_t dim) {
+  const TensorImpl& t = defined(self, "tensor_split");
+  GRADUS_CHECK(t.dim() > 0, "tensor_split: a 0-dim tensor was given; expected one with dimensions");
+  dim = wrap_dim(dim, t.dim(), "tensor_split");
+  std::vector<Tensor> parts;
+  parts.reserve(indices.size() + 1);
+  int64_t from = 0;
+  for (int64_t to : indices) {
+    parts.push_back(self.slice(dim, from, to));
+    from = to;
+  }
+  parts.push_back(self.slice(dim, from));
+  return parts;
+}
+
+std::vector<Tensor> tensor_split(const Tensor& self, const Tensor& numbers, int64_t dim) {
+  const TensorImpl& n = defined(numbers, "tensor_split");
+  GRADUS_CHECK_AS(TypeError, n.dtype_ == kLong, "tensor_split: indices or sections of type ", numbers.dtype(),
+                  " were given; expected Long");
+  GRADUS_CHECK(n.dim() <= 1, "tensor_split: indices or sections have ", n.dim(), " dimensions; expected 0 or 1");
+  if (n.dim() == 0) return self.tensor_split(numbers.item<int64_t>(), dim);
+  DimVector indices;
+  for (int64_t i = 0; i < numbers.numel(); ++i) indices.push_back(numbers.select(0, i).item<int64_t>());
+  return self.tensor_split(IntArrayRef(indices), dim);
+}
+
 std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
   const TensorImpl& t = defined(self, "unbind");
   dim = wrap_nonscalar(t, dim, "unbind");

@@ -277,4 +277,75 @@ TEST(EngineThreads, OneModelPerThread) {
   EXPECT_EQ(good.load(), 4);
 }
 
+// Runs both at once; how many got the error of a second backward. Anything else is a failure.
+template <class F>
+int second_times(F&& f) {
+  std::atomic<int> ready{0}, errors{0};
+  const auto work = [&](int which) {
+    ++ready;
+    while (ready.load() < 2) std::this_thread::yield();
+    try {
+      f(which);
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("ran through this graph before"), std::string::npos) << e.what();
+      ++errors;
+    }
+  };
+  std::thread one(work, 0), two(work, 1);
+  one.join();
+  two.join();
+  return errors.load();
+}
+
+Tensor trunk_of(const Tensor& w) {
+  Tensor x = w * 1.0;
+  for (int i = 0; i < 20; ++i) x = x * x / x;
+  return x;
+}
+
+TEST(EngineThreads, TwoBackwardPassesThatFreeOneGraph) {
+  for (int round = 0; round < 200; ++round) {
+    const Tensor w = leaf({1, 2});
+    const Tensor loss = trunk_of(w).sum();
+    EXPECT_EQ(second_times([&](int) { loss.backward(); }), 1);
+    EXPECT_EQ(values(w.grad()), (V{1, 1}));
+  }
+}
+
+TEST(EngineThreads, TwoBackwardPassesThatFreeOneTrunk) {
+  for (int round = 0; round < 200; ++round) {
+    const Tensor w = leaf({1, 2});
+    const Tensor x = trunk_of(w);
+    const Tensor losses[] = {(x * 1).sum(), (x * 2).sum()};
+    EXPECT_EQ(second_times([&](int which) { losses[which].backward(); }), 1);
+    const V got = values(w.grad());
+    EXPECT_TRUE(got == (V{1, 1}) || got == (V{2, 2}));
+  }
+}
+
+TEST(EngineThreads, BackwardPassesThatKeepTheGraph) {
+  for (int round = 0; round < 100; ++round) {
+    const Tensor w = leaf({1, 2});
+    const Tensor loss = trunk_of(w).sum();
+    EXPECT_EQ(second_times([&](int) { loss.backward({}, /*retain_graph=*/true); }), 0);
+    EXPECT_EQ(values(w.grad()), (V{2, 2}));
+    EXPECT_LE(second_times([&](int which) { loss.backward({}, which == 0); }), 1);
+    EXPECT_THROW(loss.backward(), Error);
+  }
+}
+
+TEST(Engine, AGradientThatThrowsFreesNothing) {
+  const Tensor w = leaf({1, 2});
+  const Tensor x = w * w;
+  const Tensor loss = (x * x).sum();
+  int left = 1;
+  x.register_hook([&](const Tensor& g) -> Tensor {
+    if (left-- > 0) throw Error("not now");
+    return g;
+  });
+  EXPECT_THROW(loss.backward({}, true), Error);
+  loss.backward();
+  EXPECT_EQ(values(w.grad()), (V{4, 32}));
+}
+
 }  // namespace

@@ -90,7 +90,7 @@ TEST(Allocations, NoneWhereTheResultIsGiven) {
       const int64_t limit = bytes_of(results) / 2;
       if (forms.out) {
         const auto outs = outs_for(*forms.out, results, true);
-        Args given = for_out(*forms.out, fresh(args));
+        Args given = for_out(op, *forms.out, fresh(args));
         const int64_t peak = peak_of([&] { call(*forms.out, given, outs); });
         ++out;
         if (peak > limit)

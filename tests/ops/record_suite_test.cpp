@@ -213,12 +213,13 @@ TEST_P(OpRecord, Forms) {
       for (const bool right_size : {false, true}) {
         const auto outs = outs_for(*forms.out, want, right_size);
         std::vector<IValue> got;
-        ASSERT_NO_THROW(got = call(*forms.out, for_out(*forms.out, copies(all[i])), outs));
+        ASSERT_NO_THROW(got = call(*forms.out, for_out(op(), *forms.out, copies(all[i])), outs));
         ASSERT_EQ(got.size(), outs.size());
         for (size_t k = 0; k < got.size(); ++k) {
           EXPECT_TRUE(got[k].toTensor().is_same(outs[k].second.toTensor()));
           EXPECT_GT(got[k].toTensor()._version(), 0) << "a write into an out tensor must be counted";
-          if (op().is_composite()) continue;  // its parts write
+          // A composite's parts write, and an alias' original.
+          if (op().is_composite() || op().name().substr(0, 12) == "aten::concat") continue;
           EXPECT_EQ("aten::" + autograd::last_writer(*got[k].toTensor().impl()->storage_),
                     str(forms.out->name(), "_out"));
         }

@@ -1,5 +1,6 @@
 #include "ops/record_walk.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gradus/autograd/autograd.h>
@@ -258,11 +259,17 @@ Forms forms_of(const OperatorHandle& op) {
   return forms;
 }
 
-Args for_out(const OperatorHandle& out, Args args) {
-  size_t count = 0;
-  for (const SchemaArgument& a : out.schema().arguments) count += !(a.written && a.kwarg_only);
-  args.resize(std::min(count, args.size()));
-  return args;
+Args for_out(const OperatorHandle& op, const OperatorHandle& out, Args args) {
+  const std::vector<SchemaArgument>& own = op.schema().arguments;
+  Args kept;
+  for (const SchemaArgument& a : out.schema().arguments) {
+    if (a.written && a.kwarg_only) continue;
+    const auto at = std::find_if(own.begin(), own.end(), [&](const SchemaArgument& o) { return o.name == a.name; });
+    const auto i = static_cast<size_t>(at - own.begin());
+    if (i >= args.size()) break;  // the schema's default
+    kept.push_back(std::move(args[i]));
+  }
+  return kept;
 }
 std::vector<std::pair<std::string, IValue>> outs_for(const OperatorHandle& out, const std::vector<IValue>& results,
                                                      bool right_size) {

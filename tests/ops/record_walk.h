@@ -74,7 +74,7 @@ struct Forms {
 };
 Forms forms_of(const OperatorHandle& op);
 /// The functional form's arguments as the out form takes them: a factory's has no options.
-Args for_out(const OperatorHandle& out, Args args);
+Args for_out(const OperatorHandle& op, const OperatorHandle& out, Args args);
 /// Out arguments for the out form: like `results`, or empty ones that must grow.
 std::vector<std::pair<std::string, IValue>> outs_for(const OperatorHandle& out, const std::vector<IValue>& results,
                                                      bool right_size);

@@ -137,6 +137,18 @@ std::vector<Record> views() {
          [](Make& m) -> Samples {
            return {{m.in({5, 2}), 2}, {m.in({2, 3}), 3, 1}};
          }),
+      of("tensor_split.sections",
+         [](Make& m) -> Samples {
+           return {{m.in({5, 2}), 2}, {m.in({2, 3}), 4, 1}};
+         }),
+      of("tensor_split.indices",
+         [](Make& m) -> Samples {
+           return {{m.in({5, 2}), Ints{1, 3}}, {m.in({2, 4}), Ints{-1, 9}, 1}, {m.in({3}), Ints{}}};
+         }),
+      of("tensor_split.tensor_indices_or_sections",
+         [](Make& m) -> Samples {
+           return {{m.in({5, 2}), full({}, 2, kLong)}, {m.in({5, 2}), full({1}, 3, kLong)}};
+         }),
       of("unbind.int",
          [](Make& m) -> Samples {
            return {{m.in({2, 3})}, {m.in({2, 3}), 1}};
@@ -360,6 +372,14 @@ std::vector<Record> factories() {
   };
 }
 
+Record joined(const char* op) {
+  return of(op, [](Make& m) -> Samples {
+    return {{std::vector<Tensor>{m.in({2, 3}), m.in({1, 3})}},
+            {std::vector<Tensor>{m.in({2, 1}), m.in({2, 3})}, -1},
+            {std::vector<Tensor>{m.in({0}), m.in({2, 3})}}};
+  });
+}
+
 std::vector<Record> indexing() {
   using Optional = IValue::OptionalTensors;
   return {
@@ -456,14 +476,24 @@ std::vector<Record> indexing() {
                  [](Make& m) -> Samples {
                    return {{m.in({2, 3})}};
                  })),
-      of("cat",
-         [](Make& m) -> Samples {
-           return {{std::vector<Tensor>{m.in({2, 3}), m.in({1, 3})}},
-                   {std::vector<Tensor>{m.in({2, 1}), m.in({2, 3})}, -1}};
-         }),
+      joined("cat"),
       of("stack",
          [](Make& m) -> Samples {
            return {{std::vector<Tensor>{m.in({2, 3}), m.in({2, 3})}}, {std::vector<Tensor>{m.in({2}), m.in({2})}, -1}};
+         }),
+      joined("concat"),
+      joined("concatenate"),
+      of("hstack",
+         [](Make& m) -> Samples {
+           return {{std::vector<Tensor>{m.in({2, 3}), m.in({2, 1})}},
+                   {std::vector<Tensor>{m.in({2}), m.in({3})}},
+                   {std::vector<Tensor>{m.in({}), m.in({2})}}};
+         }),
+      of("vstack",
+         [](Make& m) -> Samples {
+           return {{std::vector<Tensor>{m.in({2, 3}), m.in({1, 3})}},
+                   {std::vector<Tensor>{m.in({3}), m.in({2, 3})}},
+                   {std::vector<Tensor>{m.in({}), m.in({})}}};
          }),
       of(
           "embedding",

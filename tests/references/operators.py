@@ -36,6 +36,9 @@ FAMILIES = {
         "index_select", "index_add",
     ],
     "joining": ["cat", "stack"],
+    "arranging": [
+        "hstack", "vstack", "tensor_split", "tril", "triu", "take", "flip", "roll", "repeat", "diagonal", "unfold",
+    ],
     "linalg": ["mm", "bmm", "matmul", "addmm", "dot", "mv", "nn.functional.linear"],
     "convolution": ["nn.functional.conv2d", "nn.functional.max_pool2d", "nn.functional.avg_pool2d"],
     "normalization": [

@@ -265,7 +265,7 @@ def cmake_globals(tree):
     pattern = re.compile(
         r"^[ \t]*(add_compile_options|add_compile_definitions|add_definitions|include_directories|link_libraries"
         r"|link_directories|add_link_options|set[ \t]*\([ \t]*CMAKE_(?:C|CXX|CUDA|POSITION|EXE|SHARED|MODULE)_\w+"
-        r"|set[ \t]*\([ \t]*(?:BUILD_SHARED_LIBS|CMAKE_CUDA_ARCHITECTURES)|file[ \t]*\([ \t]*GLOB\w*)",
+        r"|set[ \t]*\([ \t]*(?:BUILD_SHARED_LIBS|CMAKE_CUDA_ARCHITECTURES)|file[ \t]*\([ \t]*GLOB\w*[ \t]+(?!headers\b))",
         re.M | re.I,
     )
     for path in sorted(tree):  # tests/install has projects of users, who may

@@ -84,7 +84,7 @@ class GRADUS_API Node {
     Device device;
   };
   struct EngineSlot {
-    uint64_t task = 0;
+    std::atomic<uint64_t> task{0};
     int32_t dependencies = 0;
     bool needed = false;
     int32_t capture = -1;  // of input 0..: first entry of the captures of this node
@@ -109,7 +109,10 @@ class GRADUS_API Node {
   void* payload_ = nullptr;
   NodeHooks* hooks_ = nullptr;
   EngineSlot slot_;
-  bool released_ = false;
+  /// Who uses what is saved here: 1 for the one backward pass that frees it, 2 for every pass that keeps it and is just
+  /// now inside. See Note [Passes that share a graph] in engine.cpp.
+  std::atomic<uint32_t> users_{0};
+  bool released_ = false;  // what was saved is gone
   Node* next_dead_ = nullptr;
 };
 

@@ -70,6 +70,26 @@ GRADUS_API Tensor cat(TensorList tensors, int64_t dim = 0);
 GRADUS_API Tensor& cat_out(Tensor& out, TensorList tensors, int64_t dim = 0);
 GRADUS_API Tensor& cat_outf(TensorList tensors, int64_t dim, Tensor& out);
 
+/// As cat.
+GRADUS_API Tensor concat(TensorList tensors, int64_t dim = 0);
+GRADUS_API Tensor& concat_out(Tensor& out, TensorList tensors, int64_t dim = 0);
+GRADUS_API Tensor& concat_outf(TensorList tensors, int64_t dim, Tensor& out);
+
+/// As cat.
+GRADUS_API Tensor concatenate(TensorList tensors, int64_t dim = 0);
+GRADUS_API Tensor& concatenate_out(Tensor& out, TensorList tensors, int64_t dim = 0);
+GRADUS_API Tensor& concatenate_outf(TensorList tensors, int64_t dim, Tensor& out);
+
+/// Joins tensors along dimension 1; along dimension 0 where they have only one. Numbers count as one element.
+GRADUS_API Tensor hstack(TensorList tensors);
+GRADUS_API Tensor& hstack_out(Tensor& out, TensorList tensors);
+GRADUS_API Tensor& hstack_outf(TensorList tensors, Tensor& out);
+
+/// Joins tensors along dimension 0; one with fewer than 2 dimensions counts as a row.
+GRADUS_API Tensor vstack(TensorList tensors);
+GRADUS_API Tensor& vstack_out(Tensor& out, TensorList tensors);
+GRADUS_API Tensor& vstack_outf(TensorList tensors, Tensor& out);
+
 /// Joins tensors of one shape along a new dimension.
 GRADUS_API Tensor stack(TensorList tensors, int64_t dim = 0);
 GRADUS_API Tensor& stack_out(Tensor& out, TensorList tensors, int64_t dim = 0);

@@ -67,6 +67,16 @@ GRADUS_API std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef 
 /// At most `chunks` views of equal size along `dim`.
 GRADUS_API std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim = 0);
 
+/// `sections` views along `dim`, the first ones larger by one where it does not divide evenly.
+GRADUS_API std::vector<Tensor> tensor_split(const Tensor& self, int64_t sections, int64_t dim = 0);
+
+/// Views along `dim` that begin and end at the places listed, as slices do.
+GRADUS_API std::vector<Tensor> tensor_split(const Tensor& self, IntArrayRef indices, int64_t dim = 0);
+
+/// As tensor_split with the number (0-dim) or the list (1-dim) that an int64 tensor holds.
+GRADUS_API std::vector<Tensor> tensor_split(const Tensor& self, const Tensor& tensor_indices_or_sections,
+                                            int64_t dim = 0);
+
 /// The slices along `dim`, as views without it.
 GRADUS_API std::vector<Tensor> unbind(const Tensor& self, int64_t dim = 0);
 

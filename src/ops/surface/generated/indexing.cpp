@@ -343,6 +343,110 @@ const Operator op_cat_out::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kOut, 1};
 
+struct op_concat {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(TensorList tensors, int64_t dim) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, tensors, dim);
+    return ops::cat(ops::Dest(), tensors, dim);
+  }
+};
+const Operator op_concat::op = {
+    "aten::concat", "",
+    "concat(Tensor[] tensors, int dim=0) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_concat_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(TensorList tensors, int64_t dim, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, tensors, dim, out);
+    ops::cat(ops::Dest::out(out), tensors, dim);
+  }
+};
+const Operator op_concat_out::op = {
+    "aten::concat", "out",
+    "concat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
+
+struct op_concatenate {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(TensorList tensors, int64_t dim) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, tensors, dim);
+    return ops::cat(ops::Dest(), tensors, dim);
+  }
+};
+const Operator op_concatenate::op = {
+    "aten::concatenate", "",
+    "concatenate(Tensor[] tensors, int dim=0) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
+struct op_concatenate_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(TensorList tensors, int64_t dim, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, tensors, dim, out);
+    ops::cat(ops::Dest::out(out), tensors, dim);
+  }
+};
+const Operator op_concatenate_out::op = {
+    "aten::concatenate", "out",
+    "concatenate.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut, 1};
+
+struct op_hstack {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(TensorList tensors) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, tensors);
+    return ops::hstack(ops::Dest(), tensors);
+  }
+};
+const Operator op_hstack::op = {
+    "aten::hstack", "",
+    "hstack(Tensor[] tensors) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
+
+struct op_hstack_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(TensorList tensors, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, tensors, out);
+    ops::hstack(ops::Dest::out(out), tensors);
+  }
+};
+const Operator op_hstack_out::op = {
+    "aten::hstack", "out",
+    "hstack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kComposite, 1};
+
+struct op_vstack {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(TensorList tensors) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, tensors);
+    return ops::vstack(ops::Dest(), tensors);
+  }
+};
+const Operator op_vstack::op = {
+    "aten::vstack", "",
+    "vstack(Tensor[] tensors) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kComposite, 0};
+
+struct op_vstack_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(TensorList tensors, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, tensors, out);
+    ops::vstack(ops::Dest::out(out), tensors);
+  }
+};
+const Operator op_vstack_out::op = {
+    "aten::vstack", "out",
+    "vstack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kComposite, 1};
+
 struct op_stack {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(TensorList tensors, int64_t dim) {
@@ -833,6 +937,14 @@ const Operator* const kOperators[] = {
     &op_nonzero_numpy::op,
     &op_cat::op,
     &op_cat_out::op,
+    &op_concat::op,
+    &op_concat_out::op,
+    &op_concatenate::op,
+    &op_concatenate_out::op,
+    &op_hstack::op,
+    &op_hstack_out::op,
+    &op_vstack::op,
+    &op_vstack_out::op,
     &op_stack::op,
     &op_stack_out::op,
     &op_embedding::op,
@@ -1030,6 +1142,46 @@ Tensor& cat_out(Tensor& out, TensorList tensors, int64_t dim) {
 }
 Tensor& cat_outf(TensorList tensors, int64_t dim, Tensor& out) {
   surface::op_cat_out::call(tensors, dim, out);
+  return out;
+}
+
+Tensor concat(TensorList tensors, int64_t dim) { return surface::op_concat::call(tensors, dim); }
+Tensor& concat_out(Tensor& out, TensorList tensors, int64_t dim) {
+  surface::op_concat_out::call(tensors, dim, out);
+  return out;
+}
+Tensor& concat_outf(TensorList tensors, int64_t dim, Tensor& out) {
+  surface::op_concat_out::call(tensors, dim, out);
+  return out;
+}
+
+Tensor concatenate(TensorList tensors, int64_t dim) { return surface::op_concatenate::call(tensors, dim); }
+Tensor& concatenate_out(Tensor& out, TensorList tensors, int64_t dim) {
+  surface::op_concatenate_out::call(tensors, dim, out);
+  return out;
+}
+Tensor& concatenate_outf(TensorList tensors, int64_t dim, Tensor& out) {
+  surface::op_concatenate_out::call(tensors, dim, out);
+  return out;
+}
+
+Tensor hstack(TensorList tensors) { return surface::op_hstack::call(tensors); }
+Tensor& hstack_out(Tensor& out, TensorList tensors) {
+  surface::op_hstack_out::call(tensors, out);
+  return out;
+}
+Tensor& hstack_outf(TensorList tensors, Tensor& out) {
+  surface::op_hstack_out::call(tensors, out);
+  return out;
+}
+
+Tensor vstack(TensorList tensors) { return surface::op_vstack::call(tensors); }
+Tensor& vstack_out(Tensor& out, TensorList tensors) {
+  surface::op_vstack_out::call(tensors, out);
+  return out;
+}
+Tensor& vstack_outf(TensorList tensors, Tensor& out) {
+  surface::op_vstack_out::call(tensors, out);
   return out;
 }
 

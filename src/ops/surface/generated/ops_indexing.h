@@ -35,6 +35,10 @@ Tensor nonzero(const Dest& dest, const Tensor& self);
 std::vector<Tensor> nonzero_numpy(const Tensor& self);
 // cat(Tensor[] tensors, int dim=0) -> Tensor
 Tensor cat(const Dest& dest, TensorList tensors, int64_t dim);
+// hstack(Tensor[] tensors) -> Tensor
+Tensor hstack(const Dest& dest, TensorList tensors);
+// vstack(Tensor[] tensors) -> Tensor
+Tensor vstack(const Dest& dest, TensorList tensors);
 // stack(Tensor[] tensors, int dim=0) -> Tensor
 Tensor stack(const Dest& dest, TensorList tensors, int64_t dim);
 // embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor

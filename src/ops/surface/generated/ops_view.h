@@ -75,6 +75,12 @@ std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim);
 std::vector<Tensor> split_with_sizes(const Tensor& self, IntArrayRef split_sizes, int64_t dim);
 // chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]
 std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim);
+// tensor_split.sections(Tensor(a -> *) self, int sections, int dim=0) -> Tensor(a)[]
+std::vector<Tensor> tensor_split(const Tensor& self, int64_t sections, int64_t dim);
+// tensor_split.indices(Tensor(a -> *) self, int[] indices, int dim=0) -> Tensor(a)[]
+std::vector<Tensor> tensor_split(const Tensor& self, IntArrayRef indices, int64_t dim);
+// tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]
+std::vector<Tensor> tensor_split(const Tensor& self, const Tensor& tensor_indices_or_sections, int64_t dim);
 // unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
 std::vector<Tensor> unbind(const Tensor& self, int64_t dim);
 // movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)

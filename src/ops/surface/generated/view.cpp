@@ -440,6 +440,46 @@ const Operator op_chunk::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kView | Operator::kComposite, 0};
 
+struct op_tensor_split_sections {
+  static const Operator op;
+  [[gnu::always_inline]] static std::vector<Tensor> call(const Tensor& self, int64_t sections, int64_t dim) {
+    if (intercepted(op)) [[unlikely]] return intercept<std::vector<Tensor>>(op, self, sections, dim);
+    return ops::tensor_split(self, sections, dim);
+  }
+};
+const Operator op_tensor_split_sections::op = {
+    "aten::tensor_split", "sections",
+    "tensor_split.sections(Tensor(a -> *) self, int sections, int dim=0) -> Tensor(a)[]",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
+
+struct op_tensor_split_indices {
+  static const Operator op;
+  [[gnu::always_inline]] static std::vector<Tensor> call(const Tensor& self, IntArrayRef indices, int64_t dim) {
+    if (intercepted(op)) [[unlikely]] return intercept<std::vector<Tensor>>(op, self, indices, dim);
+    return ops::tensor_split(self, indices, dim);
+  }
+};
+const Operator op_tensor_split_indices::op = {
+    "aten::tensor_split", "indices",
+    "tensor_split.indices(Tensor(a -> *) self, int[] indices, int dim=0) -> Tensor(a)[]",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite, 0};
+
+struct op_tensor_split_tensor_indices_or_sections {
+  static const Operator op;
+  [[gnu::always_inline]] static std::vector<Tensor> call(const Tensor& self, const Tensor& tensor_indices_or_sections,
+                                                         int64_t dim) {
+    if (intercepted(op)) [[unlikely]] return intercept<std::vector<Tensor>>(op, self, tensor_indices_or_sections, dim);
+    return ops::tensor_split(self, tensor_indices_or_sections, dim);
+  }
+};
+const Operator op_tensor_split_tensor_indices_or_sections::op = {
+    "aten::tensor_split", "tensor_indices_or_sections",
+    "tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView | Operator::kComposite | Operator::kDataDependent, 0};
+
 struct op_unbind_int {
   static const Operator op;
   [[gnu::always_inline]] static std::vector<Tensor> call(const Tensor& self, int64_t dim) {
@@ -699,6 +739,9 @@ const Operator* const kOperators[] = {
     &op_split_Tensor::op,
     &op_split_with_sizes::op,
     &op_chunk::op,
+    &op_tensor_split_sections::op,
+    &op_tensor_split_indices::op,
+    &op_tensor_split_tensor_indices_or_sections::op,
     &op_unbind_int::op,
     &op_movedim_int::op,
     &op_movedim_intlist::op,
@@ -866,6 +909,27 @@ std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
 }
 std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim) const {
   return surface::op_chunk::call(*this, chunks, dim);
+}
+
+std::vector<Tensor> tensor_split(const Tensor& self, int64_t sections, int64_t dim) {
+  return surface::op_tensor_split_sections::call(self, sections, dim);
+}
+std::vector<Tensor> Tensor::tensor_split(int64_t sections, int64_t dim) const {
+  return surface::op_tensor_split_sections::call(*this, sections, dim);
+}
+
+std::vector<Tensor> tensor_split(const Tensor& self, IntArrayRef indices, int64_t dim) {
+  return surface::op_tensor_split_indices::call(self, indices, dim);
+}
+std::vector<Tensor> Tensor::tensor_split(IntArrayRef indices, int64_t dim) const {
+  return surface::op_tensor_split_indices::call(*this, indices, dim);
+}
+
+std::vector<Tensor> tensor_split(const Tensor& self, const Tensor& tensor_indices_or_sections, int64_t dim) {
+  return surface::op_tensor_split_tensor_indices_or_sections::call(self, tensor_indices_or_sections, dim);
+}
+std::vector<Tensor> Tensor::tensor_split(const Tensor& tensor_indices_or_sections, int64_t dim) const {
+  return surface::op_tensor_split_tensor_indices_or_sections::call(*this, tensor_indices_or_sections, dim);
 }
 
 std::vector<Tensor> unbind(const Tensor& self, int64_t dim) { return surface::op_unbind_int::call(self, dim); }
