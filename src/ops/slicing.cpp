@@ -18,6 +18,18 @@ int64_t wrap_nonscalar(const TensorImpl& t, int64_t dim, const char* op) {
   return wrap_dim(dim, t.dim(), op);
 }
 
+// Handles for so many pieces; a dimension that was expanded can have more than fit anywhere.
+void check_parts(const char* op, int64_t count) {
+  constexpr int64_t kMost = int64_t{1} << 24;
+  GRADUS_CHECK_AS(ValueError, count <= kMost, op, ": it would make ", count, " tensors; expected at most ", kMost);
+}
+std::vector<Tensor> room_for(const char* op, int64_t count) {
+  check_parts(op, count);
+  std::vector<Tensor> parts;
+  parts.reserve(static_cast<size_t>(count));
+  return parts;
+}
+
 Tensor zeros_of(IntArrayRef sizes, const Tensor& like) {
   Tensor out = core::empty(sizes, like.scalar_type(), like.device());
   out.zero_();
@@ -174,7 +186,8 @@ std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
                "split: pieces of size 0 were asked for; that is possible for a dimension of size 0 only, and it has ",
                size);
   DimVector sizes;
-  const int64_t pieces = split_size == 0 ? 1 : std::max<int64_t>(1, (size + split_size - 1) / split_size);
+  const int64_t pieces = size == 0 ? 1 : (size - 1) / split_size + 1;
+  check_parts("split", pieces);
   for (int64_t i = 0; i < pieces; ++i) sizes.push_back(std::min(split_size, size - i * split_size));
   return self.split_with_sizes(sizes, dim);
 }
@@ -186,8 +199,7 @@ std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
   const int64_t size = t.sizes()[static_cast<size_t>(wrap_dim(dim, t.dim(), "chunk"))];
   if (size > 0) return self.split((size - 1) / chunks + 1, dim);
   // An empty dimension still gives the number of chunks asked for.
-  GRADUS_CHECK_AS(ValueError, chunks <= int64_t{1} << 24, "chunk: ", chunks,
-                  " chunks of an empty dimension were asked for; expected at most ", int64_t{1} << 24);
+  check_parts("chunk", chunks);
   return self.split_with_sizes(DimVector(static_cast<size_t>(chunks), 0), dim);
 }
 
@@ -197,8 +209,7 @@ std::vector<Tensor> tensor_split(const Tensor& self, int64_t sections, int64_t d
   dim = wrap_dim(dim, t.dim(), "tensor_split");
   GRADUS_CHECK(sections > 0, "tensor_split: ", sections, " sections were asked for; expected more than 0");
   const int64_t size = t.sizes()[static_cast<size_t>(dim)], each = size / sections, larger = size % sections;
-  std::vector<Tensor> parts;
-  parts.reserve(static_cast<size_t>(sections));
+  std::vector<Tensor> parts = room_for("tensor_split", sections);
   int64_t from = 0;
   for (int64_t i = 0; i < sections; ++i) {
     const int64_t to = from + each + (i < larger);
@@ -243,8 +254,7 @@ std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
   const int64_t count = g.sizes[at], step = g.strides[at];
   g.sizes.erase_at(at);
   g.strides.erase_at(at);
-  std::vector<Tensor> parts;
-  parts.reserve(static_cast<size_t>(count));
+  std::vector<Tensor> parts = room_for("unbind", count);
   for (int64_t i = 0; i < count; ++i) {
     parts.push_back(make_view(self, g, "Unbind", true));
     g.offset += step;
