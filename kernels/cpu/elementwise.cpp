@@ -6,6 +6,8 @@
 #include <kernels/parallel.h>
 #include <kernels/visit.h>
 
+#include "kernels/cpu/stream.h"
+
 namespace gradus::inline v0::kernels {
 
 namespace {
@@ -35,14 +37,41 @@ void run_rows(const Loop& l, Row row, void* context, int64_t begin, int64_t end)
   }
 }
 
+// From here a result is read again only after it has left every cache: written past them it displaces nothing, and no
+// line of it is fetched first.
+constexpr int64_t kStreamedBytes = int64_t{32} << 20;
+
+bool is_streamed(const Loop& l) {
+  if (!l.contiguous || l.numel * l.strides[0][0] < kStreamedBytes) return false;
+  for (int k = 1; k < l.operands; ++k) {
+    if (l.data[k] == l.data[0]) return false;
+  }
+  return true;
+}
+
+// Elements [begin, end) of a dense loop, by way of a block that stays in the first cache.
+void run_streamed(const Loop& l, Row row, void* context, int64_t begin, int64_t end) {
+  alignas(64) char block[8192];
+  const int64_t item = l.strides[0][0], most = static_cast<int64_t>(sizeof block) / item;
+  for (int64_t i = begin; i < end; i += most) {
+    const int64_t n = std::min(most, end - i);
+    char* data[Loop::kMaxOperands] = {block};
+    for (int k = 1; k < l.operands; ++k) data[k] = l.data[k] + i * l.strides[0][k];
+    row(context, data, l.strides[0], n);
+    stream_copy(block, l.data[0] + i * item, static_cast<size_t>(n * item));
+  }
+}
+
 }  // namespace
 
 void for_many_rows(const Loop& l, Row row, void* context, int cost) {
   if (l.numel == 0) return;
   if (l.ndim == 1) {
+    const bool streamed = is_streamed(l);
     // Whole cache lines of the widest type to each thread.
     parallel_for(0, (l.numel + 63) / 64, std::max<int64_t>(1, kElementwiseGrain / cost / 64),
                  [&](int64_t b, int64_t e) {
+                   if (streamed) return run_streamed(l, row, context, b * 64, std::min(l.numel, e * 64));
                    char* data[Loop::kMaxOperands];
                    for (int k = 0; k < l.operands; ++k) data[k] = l.data[k] + b * 64 * l.strides[0][k];
                    row(context, data, l.strides[0], std::min(l.numel, e * 64) - b * 64);
