@@ -40,27 +40,46 @@ struct Extreme {
   }
 };
 
+// Whether an element is not zero shows in its bits: one kernel for each width. `mask` leaves out the sign of a zero.
 template <class T, bool kAny>
 struct Truth {
   using Acc = uint8_t;
   static constexpr bool kVector = false;
+  T mask;
   Acc identity() const { return !kAny; }
-  Acc map(Compute<T> x, Acc) const { return x != Compute<T>(0); }
+  Acc map(T x, Acc) const { return (x & mask) != 0; }
   Acc combine(Acc a, Acc b) const { return kAny ? a | b : a & b; }
   Acc finish(Acc a) const { return a; }
 };
 
+template <bool kAny>
+void truth(const Reduction& r) {
+  if (is_complex(r.dtype)) unsupported_dtype(r.dtype);
+  visit_width(element_size(r.dtype), [&]<class T>() {
+    if constexpr (std::is_integral_v<T>) {
+      const T all = static_cast<T>(~T{0});
+      reduce<T, bool>(r, Truth<T, kAny>{is_floating_point(r.dtype) ? static_cast<T>(all >> 1) : all});
+    }
+  });
+}
+
+// A bool is a byte of 0 or 1.
+template <class F>
+void visit_ordered(ScalarType t, F f) {
+  visit_numbers(t == ScalarType::Bool ? ScalarType::Byte : t, f);
+}
+
 void amax_kernel(const Reduction& r) {
-  visit_all(r.dtype, [&]<class T>() { reduce<T, T>(r, Extreme<T, true>()); });
+  visit_ordered(r.dtype, [&]<class T>() { reduce<T, T>(r, Extreme<T, true>()); });
 }
 void amin_kernel(const Reduction& r) {
-  visit_all(r.dtype, [&]<class T>() { reduce<T, T>(r, Extreme<T, false>()); });
+  visit_ordered(r.dtype, [&]<class T>() { reduce<T, T>(r, Extreme<T, false>()); });
 }
 void any_kernel(const Reduction& r) {
-  visit_all(r.dtype, [&]<class T>() { reduce<T, bool>(r, Truth<T, true>()); });
+  truth<true>(r);
 }
 void all_kernel(const Reduction& r) {
-  visit_all(r.dtype, [&]<class T>() { reduce<T, bool>(r, Truth<T, false>()); });
+  truth<false>(r);
 }
 
 template <class C>
@@ -113,7 +132,7 @@ void index_of_kernel(const Reduction& r, int64_t* indices) {
   if (r.outputs == 0) return;
   const int64_t inner = r.kept ? r.kept_sizes[0] : 1, per_row = (inner + kColumns - 1) / kColumns;
   const int64_t groups = r.outputs / inner * per_row;
-  visit_all(r.dtype, [&]<class T>() {
+  visit_ordered(r.dtype, [&]<class T>() {
     const int64_t work = std::max<int64_t>(1, r.outputs * r.length / groups);
     parallel_for(0, groups, std::max<int64_t>(1, kParallelWork / work), [&](int64_t b, int64_t e) {
       for (int64_t g = b; g < e; ++g) {
