@@ -65,7 +65,7 @@ GRADUS_VECTOR_KERNEL(reciprocal, hn::Div(hn::Set(d, hn::TFromD<decltype(d)>(1)),
 
 void round_decimals_kernel(const Loop& l, const Scalar& decimals) {
   const bool left = decimals.as_int() < 0;
-  const double power = std::pow(10.0, static_cast<double>(left ? -decimals.as_int() : decimals.as_int()));
+  const double power = std::pow(10.0, std::abs(static_cast<double>(decimals.as_int())));
   visit_floating(l.dtype, [&]<class T>() {
     using C = Compute<T>;
     const C ten = static_cast<C>(power);

@@ -155,12 +155,14 @@ class Nonsense {
   int64_t integer() {
     using Limits = std::numeric_limits<int64_t>;
     if (!one_in(12)) return below(8) - 3;
-    return any_of<int64_t>({Limits::min(), Limits::max(), Limits::min() + 1, int64_t{1} << 62, int64_t{1} << 31,
-                            -(int64_t{1} << 40), int64_t{1} << (kSanitized ? 62 : 36), 100});
+    return any_of<int64_t>({Limits::min(), Limits::max(), Limits::min() + 1, int64_t{1} << 62,
+                            int64_t{1} << (kSanitized ? 62 : 31), -(int64_t{1} << 40),
+                            int64_t{1} << (kSanitized ? 62 : 36), 100});
   }
   double number() {
     if (!one_in(8)) return static_cast<double>(below(9) - 4) * 0.5;
-    return any_of({double(NAN), double(INFINITY), -double(INFINITY), 1e300, -1e300, 1e-320, 3e9, -0.0});
+    return any_of(
+        {double(NAN), double(INFINITY), -double(INFINITY), 1e300, -1e300, 1e-320, kSanitized ? 3e18 : 3e9, -0.0});
   }
   ScalarType dtype() {
     return one_in(2)

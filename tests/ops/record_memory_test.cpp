@@ -43,7 +43,7 @@ std::vector<Args> large_samples(const OperatorHandle& op, const Record& record, 
   std::vector<Args> all;
   for (const Args& args : record.samples(make)) {
     const auto [numel, dims] = largest(args);
-    if (dims == 0) continue;
+    if (dims == 0 || numel == 0) continue;
     double factor =
         std::pow(static_cast<double>(kElements) / static_cast<double>(numel), 1.0 / static_cast<double>(dims));
     try {
@@ -183,7 +183,7 @@ TEST(KernelCalls, NoneOnMetaTensors) {
     Make make(has_dtype(record, kFloat) ? kFloat : kInt);
     for (const Args& args : record.samples(make)) {
       const auto [numel, dims] = largest(args);
-      if (dims == 0) continue;
+      if (dims == 0 || numel == 0) continue;
       const double factor = std::pow(kHuge / static_cast<double>(numel), 1.0 / static_cast<double>(dims));
       calls.push_back({op, on_meta(args), false});
       try {
