@@ -37,12 +37,7 @@ void add_kernel(const Loop& l, const Scalar& alpha) {
   }
   visit_numbers(l.dtype, [&]<class T>() {
     using C = Compute<T>;
-    C scale;
-    if constexpr (std::is_floating_point_v<C>) {
-      scale = static_cast<C>(alpha.as_double());
-    } else {
-      scale = static_cast<C>(alpha.as_int());
-    }
+    const C scale = as<C>(alpha);
     if (scale == C(1)) {
       binary<T, T, T>(l, [](C a, C b) { return wrapping_add(a, b); });
     } else {
@@ -112,21 +107,13 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace gradus::inline v0::kernels {
-HWY_EXPORT(add_kernel);
-constinit ScaledTable add{"add", [](const Loop& l, const Scalar& alpha) {
-                            HWY_DYNAMIC_DISPATCH(add_kernel)(l, alpha);
-                          }};
-
-#define GRADUS_EXPORT_BINARY(name) \
-  HWY_EXPORT(name##_kernel);       \
-  constinit BinaryTable name{#name, [](const Loop& l) { HWY_DYNAMIC_DISPATCH(name##_kernel)(l); }};
-GRADUS_EXPORT_BINARY(mul)
-GRADUS_EXPORT_BINARY(div)
-GRADUS_EXPORT_BINARY(maximum)
-GRADUS_EXPORT_BINARY(minimum)
-GRADUS_EXPORT_BINARY(bitwise_and)
-GRADUS_EXPORT_BINARY(bitwise_or)
-GRADUS_EXPORT_BINARY(bitwise_xor)
-#undef GRADUS_EXPORT_BINARY
+GRADUS_CPU_KERNEL(add, ScaledTable)
+GRADUS_CPU_KERNEL(mul, BinaryTable)
+GRADUS_CPU_KERNEL(div, BinaryTable)
+GRADUS_CPU_KERNEL(maximum, BinaryTable)
+GRADUS_CPU_KERNEL(minimum, BinaryTable)
+GRADUS_CPU_KERNEL(bitwise_and, BinaryTable)
+GRADUS_CPU_KERNEL(bitwise_or, BinaryTable)
+GRADUS_CPU_KERNEL(bitwise_xor, BinaryTable)
 }  // namespace gradus::inline v0::kernels
 #endif

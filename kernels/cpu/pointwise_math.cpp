@@ -50,26 +50,22 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace gradus::inline v0::kernels {
-#define GRADUS_EXPORT_UNARY(name) \
-  HWY_EXPORT(name##_kernel);      \
-  constinit UnaryTable name{#name, [](const Loop& l) { HWY_DYNAMIC_DISPATCH(name##_kernel)(l); }};
-GRADUS_EXPORT_UNARY(exp)
-GRADUS_EXPORT_UNARY(expm1)
-GRADUS_EXPORT_UNARY(log)
-GRADUS_EXPORT_UNARY(log2)
-GRADUS_EXPORT_UNARY(log10)
-GRADUS_EXPORT_UNARY(log1p)
-GRADUS_EXPORT_UNARY(sqrt)
-GRADUS_EXPORT_UNARY(rsqrt)
-GRADUS_EXPORT_UNARY(sin)
-GRADUS_EXPORT_UNARY(cos)
-GRADUS_EXPORT_UNARY(tan)
-GRADUS_EXPORT_UNARY(tanh)
-GRADUS_EXPORT_UNARY(sigmoid)
-GRADUS_EXPORT_UNARY(erf)
-GRADUS_EXPORT_UNARY(silu)
-GRADUS_EXPORT_UNARY(gelu_erf)
-GRADUS_EXPORT_UNARY(gelu_tanh)
-#undef GRADUS_EXPORT_UNARY
+GRADUS_CPU_KERNEL(exp, UnaryTable)
+GRADUS_CPU_KERNEL(expm1, UnaryTable)
+GRADUS_CPU_KERNEL(log, UnaryTable)
+GRADUS_CPU_KERNEL(log2, UnaryTable)
+GRADUS_CPU_KERNEL(log10, UnaryTable)
+GRADUS_CPU_KERNEL(log1p, UnaryTable)
+GRADUS_CPU_KERNEL(sqrt, UnaryTable)
+GRADUS_CPU_KERNEL(rsqrt, UnaryTable)
+GRADUS_CPU_KERNEL(sin, UnaryTable)
+GRADUS_CPU_KERNEL(cos, UnaryTable)
+GRADUS_CPU_KERNEL(tan, UnaryTable)
+GRADUS_CPU_KERNEL(tanh, UnaryTable)
+GRADUS_CPU_KERNEL(sigmoid, UnaryTable)
+GRADUS_CPU_KERNEL(erf, UnaryTable)
+GRADUS_CPU_KERNEL(silu, UnaryTable)
+GRADUS_CPU_KERNEL(gelu_erf, UnaryTable)
+GRADUS_CPU_KERNEL(gelu_tanh, UnaryTable)
 }  // namespace gradus::inline v0::kernels
 #endif
