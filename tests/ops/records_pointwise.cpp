@@ -4,8 +4,6 @@
 namespace gradus::testing {
 namespace {
 
-using Samples = std::vector<Args>;
-
 Record unary(const char* op, unsigned dtypes = kFloats, double low = -2, double high = 2) {
   return {op,
           [low, high](Make& m) -> Samples {
@@ -51,10 +49,6 @@ Record backward(const char* op, Args numbers, double low = -2, double high = 2) 
             }
             return s;
           }};
-}
-Record nondiff(Record r) {
-  r.gradient = false;
-  return r;
 }
 Record loose(Record r) {
   r.values_by_dtype = false;
