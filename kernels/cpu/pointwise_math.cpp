@@ -21,6 +21,7 @@ namespace gradus::inline v0::kernels::HWY_NAMESPACE {
     });                                                                 \
   }
 GRADUS_VECTOR_KERNEL(exp, 4, math::exp(d, x))
+GRADUS_VECTOR_KERNEL(exp2, 4, math::exp2(d, x))
 GRADUS_VECTOR_KERNEL(expm1, 4, math::expm1(d, x))
 GRADUS_VECTOR_KERNEL(log, 4, math::log(d, x))
 GRADUS_VECTOR_KERNEL(log2, 4, math::log2(d, x))
@@ -33,6 +34,7 @@ GRADUS_VECTOR_KERNEL(cos, 4, math::cos(d, x))
 GRADUS_VECTOR_KERNEL(tanh, 6, math::tanh(d, x))
 GRADUS_VECTOR_KERNEL(sigmoid, 6, math::sigmoid(d, x))
 GRADUS_VECTOR_KERNEL(erf, 6, math::erf(d, x))
+GRADUS_VECTOR_KERNEL(erfc, 8, math::erfc(d, x))
 GRADUS_VECTOR_KERNEL(silu, 6, math::silu(d, x))
 GRADUS_VECTOR_KERNEL(gelu_erf, 8, math::gelu_erf(d, x))
 GRADUS_VECTOR_KERNEL(gelu_tanh, 8, math::gelu_tanh(d, x))
@@ -51,6 +53,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace gradus::inline v0::kernels {
 GRADUS_CPU_KERNEL(exp, UnaryTable)
+GRADUS_CPU_KERNEL(exp2, UnaryTable)
 GRADUS_CPU_KERNEL(expm1, UnaryTable)
 GRADUS_CPU_KERNEL(log, UnaryTable)
 GRADUS_CPU_KERNEL(log2, UnaryTable)
@@ -64,6 +67,7 @@ GRADUS_CPU_KERNEL(tan, UnaryTable)
 GRADUS_CPU_KERNEL(tanh, UnaryTable)
 GRADUS_CPU_KERNEL(sigmoid, UnaryTable)
 GRADUS_CPU_KERNEL(erf, UnaryTable)
+GRADUS_CPU_KERNEL(erfc, UnaryTable)
 GRADUS_CPU_KERNEL(silu, UnaryTable)
 GRADUS_CPU_KERNEL(gelu_erf, UnaryTable)
 GRADUS_CPU_KERNEL(gelu_tanh, UnaryTable)
