@@ -1,12 +1,12 @@
 // Small tensors, and errors' texts, for tests that must not depend on the operators they test.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include <gradus/core/tensor.h>
 
 #include "core/make_tensor.h"
+#include "tests/support/errors.h"
 
 namespace gradus::testing {
 
@@ -23,15 +23,6 @@ inline std::vector<float> values(const Tensor& t) {
   return v;
 }
 
-/// The text of what `f` throws as E.
-template <class E, class F>
-std::string thrown(F&& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
+using support::thrown;
 
 }  // namespace gradus::testing
