@@ -12,6 +12,7 @@ using DivisionTable = KernelTable<bool(const Loop&)>;
 extern ScaledTable add;  // a + alpha * b
 extern BinaryTable mul;
 extern BinaryTable div;      // floats only
+extern BinaryTable hypot;    // floats only
 extern BinaryTable maximum;  // NaN where either is
 extern BinaryTable minimum;
 extern BinaryTable bitwise_and;  // integers and bool
@@ -58,6 +59,7 @@ extern ScaledTable round_decimals;
 
 // pointwise_math.cpp: floats only
 extern UnaryTable exp;
+extern UnaryTable exp2;
 extern UnaryTable expm1;
 extern UnaryTable log;
 extern UnaryTable log2;
@@ -71,6 +73,7 @@ extern UnaryTable tan;
 extern UnaryTable tanh;
 extern UnaryTable sigmoid;
 extern UnaryTable erf;
+extern UnaryTable erfc;
 extern UnaryTable silu;
 extern UnaryTable gelu_erf;
 extern UnaryTable gelu_tanh;

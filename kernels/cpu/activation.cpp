@@ -11,15 +11,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace gradus::inline v0::kernels::HWY_NAMESPACE {
 
-template <class T>
-inline T as(const Scalar& s) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return static_cast<T>(s.as_double());
-  } else {
-    return static_cast<T>(s.as_int());
-  }
-}
-
 void leaky_relu_kernel(const Loop& l, const Scalar& slope) {
   visit_floating(l.dtype, [&]<class T>() {
     using C = Compute<T>;
@@ -109,18 +100,14 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace gradus::inline v0::kernels {
-#define GRADUS_EXPORT(name, Table, parameters, arguments) \
-  HWY_EXPORT(name##_kernel);                              \
-  constinit Table name{#name, [] parameters { HWY_DYNAMIC_DISPATCH(name##_kernel) arguments; }};
-GRADUS_EXPORT(leaky_relu, ScaledTable, (const Loop& l, const Scalar& s), (l, s))
-GRADUS_EXPORT(leaky_relu_backward, ScaledTable, (const Loop& l, const Scalar& s), (l, s))
-GRADUS_EXPORT(threshold, TwoScalarTable, (const Loop& l, const Scalar& s, const Scalar& t), (l, s, t))
-GRADUS_EXPORT(threshold_backward, ScaledTable, (const Loop& l, const Scalar& s), (l, s))
-GRADUS_EXPORT(tanh_backward, UnaryTable, (const Loop& l), (l))
-GRADUS_EXPORT(sigmoid_backward, UnaryTable, (const Loop& l), (l))
-GRADUS_EXPORT(silu_backward, UnaryTable, (const Loop& l), (l))
-GRADUS_EXPORT(gelu_erf_backward, UnaryTable, (const Loop& l), (l))
-GRADUS_EXPORT(gelu_tanh_backward, UnaryTable, (const Loop& l), (l))
-#undef GRADUS_EXPORT
+GRADUS_CPU_KERNEL(leaky_relu, ScaledTable)
+GRADUS_CPU_KERNEL(leaky_relu_backward, ScaledTable)
+GRADUS_CPU_KERNEL(threshold, TwoScalarTable)
+GRADUS_CPU_KERNEL(threshold_backward, ScaledTable)
+GRADUS_CPU_KERNEL(tanh_backward, UnaryTable)
+GRADUS_CPU_KERNEL(sigmoid_backward, UnaryTable)
+GRADUS_CPU_KERNEL(silu_backward, UnaryTable)
+GRADUS_CPU_KERNEL(gelu_erf_backward, UnaryTable)
+GRADUS_CPU_KERNEL(gelu_tanh_backward, UnaryTable)
 }  // namespace gradus::inline v0::kernels
 #endif

@@ -71,22 +71,18 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace gradus::inline v0::kernels {
-#define GRADUS_EXPORT_COMPARISON(name) \
-  HWY_EXPORT(name##_kernel);           \
-  constinit BinaryTable name{#name, [](const Loop& l) { HWY_DYNAMIC_DISPATCH(name##_kernel)(l); }};
-GRADUS_EXPORT_COMPARISON(eq)
-GRADUS_EXPORT_COMPARISON(ne)
-GRADUS_EXPORT_COMPARISON(lt)
-GRADUS_EXPORT_COMPARISON(le)
-GRADUS_EXPORT_COMPARISON(gt)
-GRADUS_EXPORT_COMPARISON(ge)
-GRADUS_EXPORT_COMPARISON(logical_and)
-GRADUS_EXPORT_COMPARISON(logical_or)
-GRADUS_EXPORT_COMPARISON(logical_xor)
-GRADUS_EXPORT_COMPARISON(logical_not)
-GRADUS_EXPORT_COMPARISON(isnan)
-GRADUS_EXPORT_COMPARISON(isinf)
-GRADUS_EXPORT_COMPARISON(isfinite)
-#undef GRADUS_EXPORT_COMPARISON
+GRADUS_CPU_KERNEL(eq, BinaryTable)
+GRADUS_CPU_KERNEL(ne, BinaryTable)
+GRADUS_CPU_KERNEL(lt, BinaryTable)
+GRADUS_CPU_KERNEL(le, BinaryTable)
+GRADUS_CPU_KERNEL(gt, BinaryTable)
+GRADUS_CPU_KERNEL(ge, BinaryTable)
+GRADUS_CPU_KERNEL(logical_and, BinaryTable)
+GRADUS_CPU_KERNEL(logical_or, BinaryTable)
+GRADUS_CPU_KERNEL(logical_xor, BinaryTable)
+GRADUS_CPU_KERNEL(logical_not, BinaryTable)
+GRADUS_CPU_KERNEL(isnan, BinaryTable)
+GRADUS_CPU_KERNEL(isinf, BinaryTable)
+GRADUS_CPU_KERNEL(isfinite, BinaryTable)
 }  // namespace gradus::inline v0::kernels
 #endif

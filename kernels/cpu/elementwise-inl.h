@@ -28,6 +28,16 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 using Compute = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
 
+/// A number as a T; a fraction's integer part where T is an integer.
+template <class T>
+inline T as(const Scalar& s) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(s.as_double());
+  } else {
+    return static_cast<T>(s.as_int());
+  }
+}
+
 template <class T>
 inline Compute<T> load(const char* p) {
   return static_cast<Compute<T>>(*reinterpret_cast<const T*>(p));
@@ -172,5 +182,12 @@ void unary_vector(const Loop& l, F f, int cost) {
 
 }  // namespace gradus::inline v0::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
+
+/// Defines the table `name` with name##_kernel, in the version for this processor, in its CPU slot. At the file's end,
+/// behind HWY_ONCE; for kernels whose parameters are all references. `shown` names the operator in errors.
+#define GRADUS_CPU_KERNEL_AS(name, Table, shown) \
+  HWY_EXPORT(name##_kernel);                     \
+  constinit Table name{shown, [](const auto&... a) { return HWY_DYNAMIC_DISPATCH(name##_kernel)(a...); }};
+#define GRADUS_CPU_KERNEL(name, Table) GRADUS_CPU_KERNEL_AS(name, Table, #name)
 
 #endif  // include guard

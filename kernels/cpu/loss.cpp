@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 
+#include <kernels/cpu/widen.h>
 #include <kernels/parallel.h>
 #include <kernels/visit.h>
 
 namespace gradus::inline v0::kernels {
 
 namespace {
-
-template <class T>
-using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 int64_t index_at(const ConstView& target, int64_t i) {
   switch (target.dtype) {

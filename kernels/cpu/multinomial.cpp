@@ -5,15 +5,13 @@
 
 #include <gradus/core/cpu_generator.h>
 
+#include "kernels/cpu/widen.h"
 #include "kernels/random.h"
 #include "kernels/visit.h"
 
 namespace gradus::inline v0::kernels {
 
 namespace {
-
-template <class T>
-using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 /// The running sums of n weights, scaled to end at 1.
 template <class T>

@@ -1,6 +1,9 @@
 // Arithmetic on two operands.
 #include <kernels/pointwise.h>
 
+#include <cmath>
+#include <limits>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/pointwise_binary.cpp"
 #include "kernels/cpu/simd.h"
@@ -37,12 +40,7 @@ void add_kernel(const Loop& l, const Scalar& alpha) {
   }
   visit_numbers(l.dtype, [&]<class T>() {
     using C = Compute<T>;
-    C scale;
-    if constexpr (std::is_floating_point_v<C>) {
-      scale = static_cast<C>(alpha.as_double());
-    } else {
-      scale = static_cast<C>(alpha.as_int());
-    }
+    const C scale = as<C>(alpha);
     if (scale == C(1)) {
       binary<T, T, T>(l, [](C a, C b) { return wrapping_add(a, b); });
     } else {
@@ -55,6 +53,30 @@ void mul_kernel(const Loop& l) {
   visit_all(l.dtype, [&]<class T>() {
     using C = Compute<T>;
     binary<T, T, T>(l, [](C a, C b) { return wrapping_mul(a, b); });
+  });
+}
+
+// The squares of floats neither overflow nor underflow in double; doubles are brought near to 1 by powers of two first.
+// Selections instead of branches, so that the compiler vectorises it. At most 1.25 ULP, for floats 0.51.
+template <class C>
+inline C length(C x, C y) {
+  const C infinity = std::numeric_limits<C>::infinity();
+  const C a = std::abs(x), b = std::abs(y);
+  double scale = 1, back = 1;
+  if constexpr (std::is_same_v<C, double>) {
+    const double larger = a > b ? a : b;
+    scale = larger > 0x1p500 ? 0x1p-600 : larger < 0x1p-500 ? 0x1p600 : 1;
+    back = larger > 0x1p500 ? 0x1p600 : larger < 0x1p-500 ? 0x1p-600 : 1;
+  }
+  const double s = a * scale, t = b * scale;
+  const C result = static_cast<C>(std::sqrt(s * s + t * t) * back);
+  return a == infinity || b == infinity ? infinity : result;  // beside a NaN, too, as in C
+}
+void hypot_kernel(const Loop& l) {
+  visit_floating(l.dtype, [&]<class T>() {
+    using C = Compute<T>;
+    binary<T, T, T>(
+        l, [](C a, C b) { return length(a, b); }, 4);
   });
 }
 
@@ -112,21 +134,14 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace gradus::inline v0::kernels {
-HWY_EXPORT(add_kernel);
-constinit ScaledTable add{"add", [](const Loop& l, const Scalar& alpha) {
-                            HWY_DYNAMIC_DISPATCH(add_kernel)(l, alpha);
-                          }};
-
-#define GRADUS_EXPORT_BINARY(name) \
-  HWY_EXPORT(name##_kernel);       \
-  constinit BinaryTable name{#name, [](const Loop& l) { HWY_DYNAMIC_DISPATCH(name##_kernel)(l); }};
-GRADUS_EXPORT_BINARY(mul)
-GRADUS_EXPORT_BINARY(div)
-GRADUS_EXPORT_BINARY(maximum)
-GRADUS_EXPORT_BINARY(minimum)
-GRADUS_EXPORT_BINARY(bitwise_and)
-GRADUS_EXPORT_BINARY(bitwise_or)
-GRADUS_EXPORT_BINARY(bitwise_xor)
-#undef GRADUS_EXPORT_BINARY
+GRADUS_CPU_KERNEL(add, ScaledTable)
+GRADUS_CPU_KERNEL(mul, BinaryTable)
+GRADUS_CPU_KERNEL(div, BinaryTable)
+GRADUS_CPU_KERNEL(hypot, BinaryTable)
+GRADUS_CPU_KERNEL(maximum, BinaryTable)
+GRADUS_CPU_KERNEL(minimum, BinaryTable)
+GRADUS_CPU_KERNEL(bitwise_and, BinaryTable)
+GRADUS_CPU_KERNEL(bitwise_or, BinaryTable)
+GRADUS_CPU_KERNEL(bitwise_xor, BinaryTable)
 }  // namespace gradus::inline v0::kernels
 #endif

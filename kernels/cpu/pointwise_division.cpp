@@ -93,13 +93,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace gradus::inline v0::kernels {
-#define GRADUS_EXPORT_DIVISION(name) \
-  HWY_EXPORT(name##_kernel);         \
-  constinit DivisionTable name{#name, [](const Loop& l) { return HWY_DYNAMIC_DISPATCH(name##_kernel)(l); }};
-GRADUS_EXPORT_DIVISION(div_floor)
-GRADUS_EXPORT_DIVISION(div_trunc)
-GRADUS_EXPORT_DIVISION(remainder)
-GRADUS_EXPORT_DIVISION(fmod)
-#undef GRADUS_EXPORT_DIVISION
+GRADUS_CPU_KERNEL(div_floor, DivisionTable)
+GRADUS_CPU_KERNEL(div_trunc, DivisionTable)
+GRADUS_CPU_KERNEL(remainder, DivisionTable)
+GRADUS_CPU_KERNEL(fmod, DivisionTable)
 }  // namespace gradus::inline v0::kernels
 #endif

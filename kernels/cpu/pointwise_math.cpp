@@ -21,6 +21,7 @@ namespace gradus::inline v0::kernels::HWY_NAMESPACE {
     });                                                                 \
   }
 GRADUS_VECTOR_KERNEL(exp, 4, math::exp(d, x))
+GRADUS_VECTOR_KERNEL(exp2, 4, math::exp2(d, x))
 GRADUS_VECTOR_KERNEL(expm1, 4, math::expm1(d, x))
 GRADUS_VECTOR_KERNEL(log, 4, math::log(d, x))
 GRADUS_VECTOR_KERNEL(log2, 4, math::log2(d, x))
@@ -33,6 +34,7 @@ GRADUS_VECTOR_KERNEL(cos, 4, math::cos(d, x))
 GRADUS_VECTOR_KERNEL(tanh, 6, math::tanh(d, x))
 GRADUS_VECTOR_KERNEL(sigmoid, 6, math::sigmoid(d, x))
 GRADUS_VECTOR_KERNEL(erf, 6, math::erf(d, x))
+GRADUS_VECTOR_KERNEL(erfc, 8, math::erfc(d, x))
 GRADUS_VECTOR_KERNEL(silu, 6, math::silu(d, x))
 GRADUS_VECTOR_KERNEL(gelu_erf, 8, math::gelu_erf(d, x))
 GRADUS_VECTOR_KERNEL(gelu_tanh, 8, math::gelu_tanh(d, x))
@@ -50,26 +52,24 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace gradus::inline v0::kernels {
-#define GRADUS_EXPORT_UNARY(name) \
-  HWY_EXPORT(name##_kernel);      \
-  constinit UnaryTable name{#name, [](const Loop& l) { HWY_DYNAMIC_DISPATCH(name##_kernel)(l); }};
-GRADUS_EXPORT_UNARY(exp)
-GRADUS_EXPORT_UNARY(expm1)
-GRADUS_EXPORT_UNARY(log)
-GRADUS_EXPORT_UNARY(log2)
-GRADUS_EXPORT_UNARY(log10)
-GRADUS_EXPORT_UNARY(log1p)
-GRADUS_EXPORT_UNARY(sqrt)
-GRADUS_EXPORT_UNARY(rsqrt)
-GRADUS_EXPORT_UNARY(sin)
-GRADUS_EXPORT_UNARY(cos)
-GRADUS_EXPORT_UNARY(tan)
-GRADUS_EXPORT_UNARY(tanh)
-GRADUS_EXPORT_UNARY(sigmoid)
-GRADUS_EXPORT_UNARY(erf)
-GRADUS_EXPORT_UNARY(silu)
-GRADUS_EXPORT_UNARY(gelu_erf)
-GRADUS_EXPORT_UNARY(gelu_tanh)
-#undef GRADUS_EXPORT_UNARY
+GRADUS_CPU_KERNEL(exp, UnaryTable)
+GRADUS_CPU_KERNEL(exp2, UnaryTable)
+GRADUS_CPU_KERNEL(expm1, UnaryTable)
+GRADUS_CPU_KERNEL(log, UnaryTable)
+GRADUS_CPU_KERNEL(log2, UnaryTable)
+GRADUS_CPU_KERNEL(log10, UnaryTable)
+GRADUS_CPU_KERNEL(log1p, UnaryTable)
+GRADUS_CPU_KERNEL(sqrt, UnaryTable)
+GRADUS_CPU_KERNEL(rsqrt, UnaryTable)
+GRADUS_CPU_KERNEL(sin, UnaryTable)
+GRADUS_CPU_KERNEL(cos, UnaryTable)
+GRADUS_CPU_KERNEL(tan, UnaryTable)
+GRADUS_CPU_KERNEL(tanh, UnaryTable)
+GRADUS_CPU_KERNEL(sigmoid, UnaryTable)
+GRADUS_CPU_KERNEL(erf, UnaryTable)
+GRADUS_CPU_KERNEL(erfc, UnaryTable)
+GRADUS_CPU_KERNEL(silu, UnaryTable)
+GRADUS_CPU_KERNEL(gelu_erf, UnaryTable)
+GRADUS_CPU_KERNEL(gelu_tanh, UnaryTable)
 }  // namespace gradus::inline v0::kernels
 #endif

@@ -82,11 +82,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace gradus::inline v0::kernels {
-HWY_EXPORT(pow_kernel);
-HWY_EXPORT(pow_scalar_kernel);
-constinit BinaryTable pow{"pow", [](const Loop& l) { HWY_DYNAMIC_DISPATCH(pow_kernel)(l); }};
-constinit ScaledTable pow_scalar{"pow", [](const Loop& l, const Scalar& exponent) {
-                                   HWY_DYNAMIC_DISPATCH(pow_scalar_kernel)(l, exponent);
-                                 }};
+GRADUS_CPU_KERNEL(pow, BinaryTable)
+GRADUS_CPU_KERNEL_AS(pow_scalar, ScaledTable, "pow")
 }  // namespace gradus::inline v0::kernels
 #endif

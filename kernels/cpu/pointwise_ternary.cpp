@@ -10,15 +10,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace gradus::inline v0::kernels::HWY_NAMESPACE {
 
-template <class T>
-inline T as(const Scalar& s) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return static_cast<T>(s.as_double());
-  } else {
-    return static_cast<T>(s.as_int());
-  }
-}
-
 void where_kernel(const Loop& l) {
   visit_width(element_size(l.dtype),
               [&]<class T>() { ternary<T, bool, T, T>(l, [](bool c, T a, T b) { return c ? a : b; }); });
@@ -109,18 +100,14 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace gradus::inline v0::kernels {
-#define GRADUS_EXPORT(name, shown, Table, parameters, arguments) \
-  HWY_EXPORT(name##_kernel);                                     \
-  constinit Table name{shown, [] parameters { HWY_DYNAMIC_DISPATCH(name##_kernel) arguments; }};
-GRADUS_EXPORT(where, "where", UnaryTable, (const Loop& l), (l))
-GRADUS_EXPORT(lerp, "lerp", UnaryTable, (const Loop& l), (l))
-GRADUS_EXPORT(clamp, "clamp", UnaryTable, (const Loop& l), (l))
-GRADUS_EXPORT(addcmul, "addcmul", ScaledTable, (const Loop& l, const Scalar& s), (l, s))
-GRADUS_EXPORT(addcdiv, "addcdiv", ScaledTable, (const Loop& l, const Scalar& s), (l, s))
-GRADUS_EXPORT(lerp_scalar, "lerp", ScaledTable, (const Loop& l, const Scalar& s), (l, s))
-GRADUS_EXPORT(clamp_min_scalar, "clamp_min", ScaledTable, (const Loop& l, const Scalar& s), (l, s))
-GRADUS_EXPORT(clamp_max_scalar, "clamp_max", ScaledTable, (const Loop& l, const Scalar& s), (l, s))
-GRADUS_EXPORT(clamp_scalar, "clamp", TwoScalarTable, (const Loop& l, const Scalar& s, const Scalar& t), (l, s, t))
-#undef GRADUS_EXPORT
+GRADUS_CPU_KERNEL(where, UnaryTable)
+GRADUS_CPU_KERNEL(lerp, UnaryTable)
+GRADUS_CPU_KERNEL(clamp, UnaryTable)
+GRADUS_CPU_KERNEL(addcmul, ScaledTable)
+GRADUS_CPU_KERNEL(addcdiv, ScaledTable)
+GRADUS_CPU_KERNEL_AS(lerp_scalar, ScaledTable, "lerp")
+GRADUS_CPU_KERNEL_AS(clamp_min_scalar, ScaledTable, "clamp_min")
+GRADUS_CPU_KERNEL_AS(clamp_max_scalar, ScaledTable, "clamp_max")
+GRADUS_CPU_KERNEL_AS(clamp_scalar, TwoScalarTable, "clamp")
 }  // namespace gradus::inline v0::kernels
 #endif

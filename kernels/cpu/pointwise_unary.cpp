@@ -84,23 +84,16 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace gradus::inline v0::kernels {
-#define GRADUS_EXPORT_UNARY(name) \
-  HWY_EXPORT(name##_kernel);      \
-  constinit UnaryTable name{#name, [](const Loop& l) { HWY_DYNAMIC_DISPATCH(name##_kernel)(l); }};
-GRADUS_EXPORT_UNARY(abs)
-GRADUS_EXPORT_UNARY(neg)
-GRADUS_EXPORT_UNARY(sign)
-GRADUS_EXPORT_UNARY(relu)
-GRADUS_EXPORT_UNARY(bitwise_not)
-GRADUS_EXPORT_UNARY(floor)
-GRADUS_EXPORT_UNARY(ceil)
-GRADUS_EXPORT_UNARY(round)
-GRADUS_EXPORT_UNARY(trunc)
-GRADUS_EXPORT_UNARY(reciprocal)
-#undef GRADUS_EXPORT_UNARY
-HWY_EXPORT(round_decimals_kernel);
-constinit ScaledTable round_decimals{"round", [](const Loop& l, const Scalar& decimals) {
-                                       HWY_DYNAMIC_DISPATCH(round_decimals_kernel)(l, decimals);
-                                     }};
+GRADUS_CPU_KERNEL(abs, UnaryTable)
+GRADUS_CPU_KERNEL(neg, UnaryTable)
+GRADUS_CPU_KERNEL(sign, UnaryTable)
+GRADUS_CPU_KERNEL(relu, UnaryTable)
+GRADUS_CPU_KERNEL(bitwise_not, UnaryTable)
+GRADUS_CPU_KERNEL(floor, UnaryTable)
+GRADUS_CPU_KERNEL(ceil, UnaryTable)
+GRADUS_CPU_KERNEL(round, UnaryTable)
+GRADUS_CPU_KERNEL(trunc, UnaryTable)
+GRADUS_CPU_KERNEL(reciprocal, UnaryTable)
+GRADUS_CPU_KERNEL_AS(round_decimals, ScaledTable, "round")
 }  // namespace gradus::inline v0::kernels
 #endif

@@ -157,14 +157,10 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace gradus::inline v0::kernels {
-#define GRADUS_EXPORT_REDUCTION(name) \
-  HWY_EXPORT(name##_kernel);          \
-  constinit ReductionTable name{#name, [](const Reduction& r) { HWY_DYNAMIC_DISPATCH(name##_kernel)(r); }};
-GRADUS_EXPORT_REDUCTION(amax)
-GRADUS_EXPORT_REDUCTION(amin)
-GRADUS_EXPORT_REDUCTION(any)
-GRADUS_EXPORT_REDUCTION(all)
-#undef GRADUS_EXPORT_REDUCTION
+GRADUS_CPU_KERNEL(amax, ReductionTable)
+GRADUS_CPU_KERNEL(amin, ReductionTable)
+GRADUS_CPU_KERNEL(any, ReductionTable)
+GRADUS_CPU_KERNEL(all, ReductionTable)
 HWY_EXPORT(index_of_kernel);
 constinit KernelTable<void(const Reduction&, int64_t*)> index_of{"index_of", [](const Reduction& r, int64_t* indices) {
                                                                    HWY_DYNAMIC_DISPATCH(index_of_kernel)(r, indices);

@@ -75,11 +75,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace gradus::inline v0::kernels {
-HWY_EXPORT(sum_kernel);
-HWY_EXPORT(mean_kernel);
-HWY_EXPORT(prod_kernel);
-constinit ReductionTable sum{"sum", [](const Reduction& r) { HWY_DYNAMIC_DISPATCH(sum_kernel)(r); }};
-constinit ReductionTable mean{"mean", [](const Reduction& r) { HWY_DYNAMIC_DISPATCH(mean_kernel)(r); }};
-constinit ReductionTable prod{"prod", [](const Reduction& r) { HWY_DYNAMIC_DISPATCH(prod_kernel)(r); }};
+GRADUS_CPU_KERNEL(sum, ReductionTable)
+GRADUS_CPU_KERNEL(mean, ReductionTable)
+GRADUS_CPU_KERNEL(prod, ReductionTable)
 }  // namespace gradus::inline v0::kernels
 #endif

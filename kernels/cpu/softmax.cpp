@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <kernels/cpu/math-inl.h>
+#include <kernels/cpu/widen.h>
 #include <kernels/scratch.h>
 #include <kernels/parallel.h>
 #include <kernels/softmax.h>
@@ -164,10 +165,6 @@ struct Extent {
     for (int i = 0; i < v.ndim; ++i) (i < dim ? outer : i == dim ? n : inner) *= v.sizes[i];
   }
 };
-
-/// What arithmetic on a T is done in.
-template <class T>
-using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 /// Runs body(input 0, input 1, their row stride, output, its row stride, n, width) over the tensor in parts of whole
 /// columns; 16-bit floats are widened into scratch and rounded back. `in1` may be nullptr.

@@ -114,6 +114,25 @@ Tensor div(const Dest& dest, const Tensor& self, const Scalar& other) {
   return out;
 }
 
+Tensor hypot(const Dest& dest, const Tensor& self, const Tensor& other) {
+  auto r = recording(dest, self, other);
+  r.keep_self(r.needs(0));
+  Pointwise p(dest, "hypot", Promote::kArithmetic, self, other);
+  GRADUS_CHECK_AS(TypeError, is_floating_point(p.dtype()), "hypot: the operands make ", p.dtype(),
+                  "; expected a floating type");
+  kernels::hypot(p.device(), p.loop());
+  Tensor out = p.finish();
+  if (r) {
+    r.node("HypotBackward0", out,
+           [a = r.save_if(0, 0), b = r.save_if(1, 1), y = r.save_output(out)](const GradIn& g, GradOut& d) {
+             const Tensor length = d.unpack(y);
+             if (d.needs(0)) d[0] = g[0].mul(d.unpack(a).div(length));
+             if (d.needs(1)) d[1] = g[0].mul(d.unpack(b).div(length));
+           });
+  }
+  return out;
+}
+
 Tensor rsub(const Tensor& self, const Tensor& other, const Scalar& alpha) {
   return gradus::sub(other, self, alpha);
 }

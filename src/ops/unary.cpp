@@ -101,6 +101,11 @@ Tensor exp(const Dest& dest, const Tensor& self) {
                    [](const Tensor& g, const Tensor& y) { return g.mul(y); });
 }
 
+Tensor exp2(const Dest& dest, const Tensor& self) {
+  return of_result(dest, "exp2", "Exp2Backward0", Promote::kFloat, kernels::exp2, self,
+                   [](const Tensor& g, const Tensor& y) { return g.mul(y.mul(0.69314718055994530942)); });
+}
+
 Tensor expm1(const Dest& dest, const Tensor& self) {
   return of_result(dest, "expm1", "Expm1Backward0", Promote::kFloat, kernels::expm1, self,
                    [](const Tensor& g, const Tensor& y) { return g.mul(y.add(1)); });
@@ -141,11 +146,20 @@ Tensor reciprocal(const Dest& dest, const Tensor& self) {
                    [](const Tensor& g, const Tensor& y) { return g.neg().mul(y.mul(y)); });
 }
 
+namespace {
+
+constexpr double kErfSlope = 1.12837916709551257390;  // 2 / sqrt(pi): erf'(x) = kErfSlope exp(-x^2)
+
+}  // namespace
+
 Tensor erf(const Dest& dest, const Tensor& self) {
   return of_input(dest, "erf", "ErfBackward0", Promote::kFloat, kernels::erf, self,
-                  [](const Tensor& g, const Tensor& x) {
-                    return g.mul(x.mul(x).neg().exp().mul(1.12837916709551257390));  // 2 / sqrt(pi)
-                  });
+                  [](const Tensor& g, const Tensor& x) { return g.mul(x.mul(x).neg().exp().mul(kErfSlope)); });
+}
+
+Tensor erfc(const Dest& dest, const Tensor& self) {
+  return of_input(dest, "erfc", "ErfcBackward0", Promote::kFloat, kernels::erfc, self,
+                  [](const Tensor& g, const Tensor& x) { return g.mul(x.mul(x).neg().exp().mul(-kErfSlope)); });
 }
 
 Tensor sin(const Dest& dest, const Tensor& self) {

@@ -12,17 +12,6 @@ namespace {
 using Floats = std::vector<float>;
 using V = std::vector<IValue>;
 
-// The text of what `f` throws as E.
-template <class E, class F>
-std::string thrown(F&& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
-
 GRADUS_LIBRARY(boxed_test, m) {
   m.def(
       "options(*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "

@@ -13,16 +13,6 @@ namespace {
 
 using Floats = std::vector<float>;
 
-template <class E, class F>
-std::string thrown(F&& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
-
 Tensor scale(const Tensor& x, double factor) {
   return x.mul(factor);
 }

@@ -108,6 +108,31 @@ TEST(Pointwise, NanWins) {
   EXPECT_TRUE(begins(error_of([&] { a.clamp(std::optional<Scalar>(), std::optional<Scalar>()); }), "clamp: "));
 }
 
+TEST(Pointwise, HypotOverItsWholeRange) {
+  expect_values(gradus::hypot(vec({3, kInf, -kInf, kNan, kNan, -0.0}), vec({-4, kNan, 1, kInf, 1, 0})),
+                {5, kInf, kInf, kInf, kNan, 0});
+  for (const int e : {-1074, -1000, -520, 0, 520, 1000}) {
+    const double scale = std::ldexp(1, e);
+    expect_values(vec({3 * scale, 5 * scale}).hypot(vec({4 * scale, 12 * scale})).div(scale), {5, 13}, 0);
+  }
+  for (const int e : {-149, 0, 120}) {
+    const float scale = std::ldexp(1.0f, e);
+    expect_values(of<float>({3 * scale}).hypot(of<float>({4 * scale})).div(scale), {5}, 0);
+  }
+  double worst = 0;  // in units of the last place
+  for (int i = 0; i < 10000; ++i) {
+    const double x = 1 + std::fmod(i * 0.6180339887, 1), y = std::ldexp(1 + std::fmod(i * 0.7548776662, 1), i % 4);
+    const double got = gradus::hypot(vec({x}), vec({y})).item<double>();
+    const long double error = std::abs(got - std::hypot(static_cast<long double>(x), static_cast<long double>(y)));
+    worst = std::max(worst, static_cast<double>(error) / (std::nextafter(got, kInf) - got));
+  }
+  EXPECT_LE(worst, 1.25);
+  EXPECT_EQ(gradus::hypot(longs({3}), vec({4})).scalar_type(), kDouble);
+  EXPECT_EQ(error_of([] { gradus::hypot(longs({3}), longs({4})); }),
+            "hypot: the operands make Long; expected a floating type");
+  EXPECT_TRUE(begins(error_of([] { longs({3}).hypot_(vec({4})); }), "hypot"));
+}
+
 // cases.md B7
 TEST(Pointwise, PowersAtZero) {
   Tensor x = vec({0, 2});

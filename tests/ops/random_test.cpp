@@ -8,26 +8,18 @@
 
 #include <gtest/gtest.h>
 
+#include "support/errors.h"
+
 namespace {
 
 using namespace gradus;
+using support::error_of;
 
 /// Whether two tensors hold the same bits.
 bool same(const Tensor& a, const Tensor& b) {
   if (a.sizes() != b.sizes() || a.scalar_type() != b.scalar_type()) return false;
   const Tensor x = a.contiguous(), y = b.contiguous();
   return x.numel() == 0 || std::memcmp(x.data_ptr(), y.data_ptr(), y.nbytes()) == 0;
-}
-
-/// The text of what `f` throws.
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
 }
 
 TEST(RandomOps, ErrorsNameOpAndWhatWasExpected) {

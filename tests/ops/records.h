@@ -47,12 +47,14 @@ class Make {
 };
 
 using Args = std::vector<IValue>;
+using Samples = std::vector<Args>;
+using Ints = std::vector<int64_t>;
 
 enum Dtypes : unsigned { kFloats = 1, kInts = 2, kBools = 4, kReals = kFloats | kInts, kEvery = kReals | kBools };
 
 struct Record {
   std::string op;  // "add.Tensor"
-  std::function<std::vector<Args>(Make&)> samples;
+  std::function<Samples(Make&)> samples;
   unsigned dtypes = kFloats;
   bool gradient = true;                    // checked against differences, once and twice
   bool values_by_dtype = true;             // integer results equal those of the same numbers as doubles
@@ -61,6 +63,18 @@ struct Record {
   std::set<size_t> constant_results = {};  // floating results that have no gradient, by number
   std::string no_gradient = {};            // why an operator that the index calls differentiable has no gradient check
 };
+
+/// Of an operator without a gradient: the index says nondiff, or no input could take one.
+inline Record nondiff(Record r) {
+  r.gradient = false;
+  return r;
+}
+/// Of one that has a gradient which differences cannot check.
+inline Record unchecked(Record r, const char* why) {
+  r.gradient = false;
+  r.no_gradient = why;
+  return r;
+}
 
 std::vector<Record> pointwise_records();
 std::vector<Record> reduction_records();

@@ -4,17 +4,9 @@
 namespace gradus::testing {
 namespace {
 
-using Samples = std::vector<Args>;
-using Ints = std::vector<int64_t>;
-
 Record of(const char* op, std::function<Samples(Make&)> samples, unsigned dtypes = kFloats, double growth = 64) {
   Record r{op, std::move(samples), dtypes};
   r.growth = growth;
-  return r;
-}
-Record unchecked(Record r, const char* why) {
-  r.gradient = false;
-  r.no_gradient = why;
   return r;
 }
 Record constant(Record r, std::set<size_t> results) {

@@ -4,8 +4,6 @@
 namespace gradus::testing {
 namespace {
 
-using Samples = std::vector<Args>;
-
 Record unary(const char* op, unsigned dtypes = kFloats, double low = -2, double high = 2) {
   return {op,
           [low, high](Make& m) -> Samples {
@@ -52,10 +50,6 @@ Record backward(const char* op, Args numbers, double low = -2, double high = 2) 
             return s;
           }};
 }
-Record nondiff(Record r) {
-  r.gradient = false;
-  return r;
-}
 Record loose(Record r) {
   r.values_by_dtype = false;
   return r;
@@ -68,6 +62,7 @@ std::vector<Record> pointwise_records() {
       unary("abs", kReals),
       unary("neg", kReals),
       unary("exp", kEvery),
+      unary("exp2", kEvery),
       unary("log", kEvery, 0.3, 3),
       unary("log2", kEvery, 0.3, 3),
       unary("log10", kEvery, 0.3, 3),
@@ -78,6 +73,7 @@ std::vector<Record> pointwise_records() {
       unary("square", kReals),
       unary("reciprocal", kEvery, 1, 3),
       unary("erf", kEvery),
+      unary("erfc", kEvery),
       unary("sin", kEvery),
       unary("cos", kEvery),
       unary("tan", kEvery, -1, 1),
@@ -97,6 +93,7 @@ std::vector<Record> pointwise_records() {
       binary("mul.Tensor", kEvery),
       binary("div.Tensor", kEvery, 1, 3),
       binary("pow.Tensor_Tensor", kReals, 0.5, 2),
+      binary("hypot", kFloats),
       binary("maximum", kEvery),
       binary("minimum", kEvery),
       binary("floor_divide", kReals, 1, 9),

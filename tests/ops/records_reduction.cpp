@@ -4,9 +4,6 @@
 namespace gradus::testing {
 namespace {
 
-using Samples = std::vector<Args>;
-using Ints = std::vector<int64_t>;
-
 Record whole(const char* op, unsigned dtypes, double low = -2, double high = 2) {
   return {op,
           [=](Make& m) -> Samples {
@@ -33,10 +30,6 @@ Record over_dim(const char* op, unsigned dtypes, double low = -2, double high = 
                     {m.in({}, low, high), 0}};
           },
           dtypes};
-}
-Record nondiff(Record r) {
-  r.gradient = false;
-  return r;
 }
 // A record with further samples.
 Record also(Record r, std::function<Samples(Make&)> more) {

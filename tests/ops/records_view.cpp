@@ -4,20 +4,8 @@
 namespace gradus::testing {
 namespace {
 
-using Samples = std::vector<Args>;
-using Ints = std::vector<int64_t>;
-
 Record of(const char* op, std::function<Samples(Make&)> samples, unsigned dtypes = kEvery) {
   return {op, std::move(samples), dtypes};
-}
-Record nondiff(Record r) {
-  r.gradient = false;
-  return r;
-}
-Record unchecked(Record r, const char* why) {
-  r.gradient = false;
-  r.no_gradient = why;
-  return r;
 }
 Record unset(Record r) {
   r.gradient = false;

@@ -13,10 +13,11 @@ using gradus::ScalarType;
 using gradus::Tensor;
 
 const std::set<std::string_view> kPointwise = {
-    "exp",     "log",      "log1p",      "expm1", "sqrt",      "rsqrt",    "reciprocal", "square",      "tanh",
-    "sigmoid", "silu",     "leaky_relu", "erf",   "sin",       "cos",      "add",        "sub",         "rsub",
-    "mul",     "div",      "pow",        "round", "rand",      "randn",    "rand_like",  "randn_like",  "dropout",
-    "to",      "_to_copy", "arange",     "full",  "full_like", "uniform_", "normal_",    "exponential_"};
+    "exp",    "exp2",       "erfc",      "hypot",     "log",        "log1p",       "expm1",      "sqrt",
+    "rsqrt",  "reciprocal", "square",    "tanh",      "sigmoid",    "silu",        "leaky_relu", "erf",
+    "sin",    "cos",        "add",       "sub",       "rsub",       "mul",         "div",        "pow",
+    "round",  "rand",       "randn",     "rand_like", "randn_like", "dropout",     "to",         "_to_copy",
+    "arange", "full",       "full_like", "uniform_",  "normal_",    "exponential_"};
 const std::set<std::string_view> kSums = {"sum",
                                           "mean",
                                           "var",

@@ -1,4 +1,4 @@
-// Small tensors for tests that must not depend on the operators they test.
+// Small tensors, and errors' texts, for tests that must not depend on the operators they test.
 #pragma once
 
 #include <vector>
@@ -6,6 +6,7 @@
 #include <gradus/core/tensor.h>
 
 #include "core/make_tensor.h"
+#include "tests/support/errors.h"
 
 namespace gradus::testing {
 
@@ -21,5 +22,7 @@ inline std::vector<float> values(const Tensor& t) {
   for (size_t i = 0; i < v.size(); ++i) v[i] = t.data_ptr<float>()[i];
   return v;
 }
+
+using support::thrown;
 
 }  // namespace gradus::testing

@@ -16,6 +16,7 @@ FAMILIES = {
         "add", "sub", "mul", "div|no_rounding_mode", "div|trunc_rounding", "div|floor_rounding", "pow", "clamp",
         "clamp_min", "clamp_max", "maximum", "minimum",
     ],
+    "pointwise_special": ["exp2", "erfc", "hypot"],
     "comparison": [
         "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "equal", "allclose",
     ],

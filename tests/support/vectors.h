@@ -8,6 +8,8 @@
 
 #include <gradus/gradus.h>
 
+#include "support/errors.h"
+
 namespace support {
 
 const double kNan = std::nan("");
@@ -50,16 +52,6 @@ inline void expect_values(const gradus::Tensor& got, std::initializer_list<doubl
   }
 }
 
-// The text of what `f` throws; "nothing was thrown" otherwise.
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const gradus::Error& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
 inline bool begins(const std::string& text, const std::string& with) {
   return text.rfind(with, 0) == 0;
 }

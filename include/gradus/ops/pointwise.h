@@ -27,6 +27,12 @@ GRADUS_API Tensor& exp_(Tensor& self);
 GRADUS_API Tensor& exp_out(Tensor& out, const Tensor& self);
 GRADUS_API Tensor& exp_outf(const Tensor& self, Tensor& out);
 
+/// 2 to the power of each element.
+GRADUS_API Tensor exp2(const Tensor& self);
+GRADUS_API Tensor& exp2_(Tensor& self);
+GRADUS_API Tensor& exp2_out(Tensor& out, const Tensor& self);
+GRADUS_API Tensor& exp2_outf(const Tensor& self, Tensor& out);
+
 /// The natural logarithm.
 GRADUS_API Tensor log(const Tensor& self);
 GRADUS_API Tensor& log_(Tensor& self);
@@ -86,6 +92,12 @@ GRADUS_API Tensor erf(const Tensor& self);
 GRADUS_API Tensor& erf_(Tensor& self);
 GRADUS_API Tensor& erf_out(Tensor& out, const Tensor& self);
 GRADUS_API Tensor& erf_outf(const Tensor& self, Tensor& out);
+
+/// 1 - erf(x), accurate where that is small.
+GRADUS_API Tensor erfc(const Tensor& self);
+GRADUS_API Tensor& erfc_(Tensor& self);
+GRADUS_API Tensor& erfc_out(Tensor& out, const Tensor& self);
+GRADUS_API Tensor& erfc_outf(const Tensor& self, Tensor& out);
 
 /// The sine.
 GRADUS_API Tensor sin(const Tensor& self);
@@ -288,6 +300,11 @@ GRADUS_API Tensor clamp_max(const Tensor& self, const Tensor& max);
 GRADUS_API Tensor& clamp_max_(Tensor& self, const Tensor& max);
 GRADUS_API Tensor& clamp_max_out(Tensor& out, const Tensor& self, const Tensor& max);
 GRADUS_API Tensor& clamp_max_outf(const Tensor& self, const Tensor& max, Tensor& out);
+
+/// sqrt(self^2 + other^2), without overflow or underflow on the way. Throws TypeError on integers.
+GRADUS_API Tensor hypot(const Tensor& self, const Tensor& other);
+GRADUS_API Tensor& hypot_out(Tensor& out, const Tensor& self, const Tensor& other);
+GRADUS_API Tensor& hypot_outf(const Tensor& self, const Tensor& other, Tensor& out);
 
 /// The larger of two elements; NaN where either is NaN.
 GRADUS_API Tensor maximum(const Tensor& self, const Tensor& other);

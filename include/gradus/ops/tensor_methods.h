@@ -132,6 +132,8 @@
   Tensor& neg_() const;
   Tensor exp() const;
   Tensor& exp_() const;
+  Tensor exp2() const;
+  Tensor& exp2_() const;
   Tensor log() const;
   Tensor& log_() const;
   Tensor log2() const;
@@ -152,6 +154,8 @@
   Tensor& reciprocal_() const;
   Tensor erf() const;
   Tensor& erf_() const;
+  Tensor erfc() const;
+  Tensor& erfc_() const;
   Tensor sin() const;
   Tensor& sin_() const;
   Tensor cos() const;
@@ -222,6 +226,8 @@
   Tensor& clamp_max_(const Scalar& max) const;
   Tensor clamp_max(const Tensor& max) const;
   Tensor& clamp_max_(const Tensor& max) const;
+  Tensor hypot(const Tensor& other) const;
+  Tensor& hypot_(const Tensor& other) const;
   Tensor maximum(const Tensor& other) const;
   Tensor minimum(const Tensor& other) const;
   Tensor lerp(const Tensor& end, const Scalar& weight) const;

@@ -15,6 +15,8 @@ Tensor abs(const Dest& dest, const Tensor& self);
 Tensor neg(const Dest& dest, const Tensor& self);
 // exp(Tensor self) -> Tensor
 Tensor exp(const Dest& dest, const Tensor& self);
+// exp2(Tensor self) -> Tensor
+Tensor exp2(const Dest& dest, const Tensor& self);
 // log(Tensor self) -> Tensor
 Tensor log(const Dest& dest, const Tensor& self);
 // log2(Tensor self) -> Tensor
@@ -35,6 +37,8 @@ Tensor square(const Dest& dest, const Tensor& self);
 Tensor reciprocal(const Dest& dest, const Tensor& self);
 // erf(Tensor self) -> Tensor
 Tensor erf(const Dest& dest, const Tensor& self);
+// erfc(Tensor self) -> Tensor
+Tensor erfc(const Dest& dest, const Tensor& self);
 // sin(Tensor self) -> Tensor
 Tensor sin(const Dest& dest, const Tensor& self);
 // cos(Tensor self) -> Tensor
@@ -113,6 +117,8 @@ Tensor clamp_min(const Dest& dest, const Tensor& self, const Tensor& min);
 Tensor clamp_max(const Dest& dest, const Tensor& self, const Scalar& max);
 // clamp_max.Tensor(Tensor self, Tensor max) -> Tensor
 Tensor clamp_max(const Dest& dest, const Tensor& self, const Tensor& max);
+// hypot(Tensor self, Tensor other) -> Tensor
+Tensor hypot(const Dest& dest, const Tensor& self, const Tensor& other);
 // maximum(Tensor self, Tensor other) -> Tensor
 Tensor maximum(const Dest& dest, const Tensor& self, const Tensor& other);
 // minimum(Tensor self, Tensor other) -> Tensor

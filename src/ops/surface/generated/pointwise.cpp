@@ -127,6 +127,45 @@ const Operator op_exp_out::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kOut | Operator::kPointwise, 1};
 
+struct op_exp2 {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self);
+    return ops::exp2(ops::Dest(), self);
+  }
+};
+const Operator op_exp2::op = {
+    "aten::exp2", "",
+    "exp2(Tensor self) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
+
+struct op_exp2_ {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self);
+    ops::exp2(ops::Dest::inplace(self), self);
+  }
+};
+const Operator op_exp2_::op = {
+    "aten::exp2_", "",
+    "exp2_(Tensor(a!) self) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
+
+struct op_exp2_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, out);
+    ops::exp2(ops::Dest::out(out), self);
+  }
+};
+const Operator op_exp2_out::op = {
+    "aten::exp2", "out",
+    "exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
+
 struct op_log {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self) {
@@ -514,6 +553,45 @@ struct op_erf_out {
 const Operator op_erf_out::op = {
     "aten::erf", "out",
     "erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
+
+struct op_erfc {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self);
+    return ops::erfc(ops::Dest(), self);
+  }
+};
+const Operator op_erfc::op = {
+    "aten::erfc", "",
+    "erfc(Tensor self) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
+
+struct op_erfc_ {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self);
+    ops::erfc(ops::Dest::inplace(self), self);
+  }
+};
+const Operator op_erfc_::op = {
+    "aten::erfc_", "",
+    "erfc_(Tensor(a!) self) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
+
+struct op_erfc_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, out);
+    ops::erfc(ops::Dest::out(out), self);
+  }
+};
+const Operator op_erfc_out::op = {
+    "aten::erfc", "out",
+    "erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kOut | Operator::kPointwise, 1};
 
@@ -1882,6 +1960,45 @@ const Operator op_clamp_max_Tensor_out::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kOut | Operator::kPointwise, 1};
 
+struct op_hypot {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, const Tensor& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, other);
+    return ops::hypot(ops::Dest(), self, other);
+  }
+};
+const Operator op_hypot::op = {
+    "aten::hypot", "",
+    "hypot(Tensor self, Tensor other) -> Tensor",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kPointwise, 0};
+
+struct op_hypot_ {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& other) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other);
+    ops::hypot(ops::Dest::inplace(self), self, other);
+  }
+};
+const Operator op_hypot_::op = {
+    "aten::hypot_", "",
+    "hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kInplace | Operator::kPointwise, 0};
+
+struct op_hypot_out {
+  static const Operator op;
+  [[gnu::always_inline]] static void call(const Tensor& self, const Tensor& other, const Tensor& out) {
+    if (intercepted(op)) [[unlikely]] return intercept<void>(op, self, other, out);
+    ops::hypot(ops::Dest::out(out), self, other);
+  }
+};
+const Operator op_hypot_out::op = {
+    "aten::hypot", "out",
+    "hypot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kOut | Operator::kPointwise, 1};
+
 struct op_maximum {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, const Tensor& other) {
@@ -2499,6 +2616,9 @@ const Operator* const kOperators[] = {
     &op_exp::op,
     &op_exp_::op,
     &op_exp_out::op,
+    &op_exp2::op,
+    &op_exp2_::op,
+    &op_exp2_out::op,
     &op_log::op,
     &op_log_::op,
     &op_log_out::op,
@@ -2529,6 +2649,9 @@ const Operator* const kOperators[] = {
     &op_erf::op,
     &op_erf_::op,
     &op_erf_out::op,
+    &op_erfc::op,
+    &op_erfc_::op,
+    &op_erfc_out::op,
     &op_sin::op,
     &op_sin_::op,
     &op_sin_out::op,
@@ -2633,6 +2756,9 @@ const Operator* const kOperators[] = {
     &op_clamp_max_Tensor::op,
     &op_clamp_max__Tensor::op,
     &op_clamp_max_Tensor_out::op,
+    &op_hypot::op,
+    &op_hypot_::op,
+    &op_hypot_out::op,
     &op_maximum::op,
     &op_maximum_out::op,
     &op_minimum::op,
@@ -2742,6 +2868,25 @@ Tensor& exp_out(Tensor& out, const Tensor& self) {
 }
 Tensor& exp_outf(const Tensor& self, Tensor& out) {
   surface::op_exp_out::call(self, out);
+  return out;
+}
+
+Tensor exp2(const Tensor& self) { return surface::op_exp2::call(self); }
+Tensor Tensor::exp2() const { return surface::op_exp2::call(*this); }
+Tensor& exp2_(Tensor& self) {
+  surface::op_exp2_::call(self);
+  return self;
+}
+Tensor& Tensor::exp2_() const {
+  surface::op_exp2_::call(*this);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& exp2_out(Tensor& out, const Tensor& self) {
+  surface::op_exp2_out::call(self, out);
+  return out;
+}
+Tensor& exp2_outf(const Tensor& self, Tensor& out) {
+  surface::op_exp2_out::call(self, out);
   return out;
 }
 
@@ -2932,6 +3077,25 @@ Tensor& erf_out(Tensor& out, const Tensor& self) {
 }
 Tensor& erf_outf(const Tensor& self, Tensor& out) {
   surface::op_erf_out::call(self, out);
+  return out;
+}
+
+Tensor erfc(const Tensor& self) { return surface::op_erfc::call(self); }
+Tensor Tensor::erfc() const { return surface::op_erfc::call(*this); }
+Tensor& erfc_(Tensor& self) {
+  surface::op_erfc_::call(self);
+  return self;
+}
+Tensor& Tensor::erfc_() const {
+  surface::op_erfc_::call(*this);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& erfc_out(Tensor& out, const Tensor& self) {
+  surface::op_erfc_out::call(self, out);
+  return out;
+}
+Tensor& erfc_outf(const Tensor& self, Tensor& out) {
+  surface::op_erfc_out::call(self, out);
   return out;
 }
 
@@ -3531,6 +3695,21 @@ Tensor& clamp_max_out(Tensor& out, const Tensor& self, const Tensor& max) {
 }
 Tensor& clamp_max_outf(const Tensor& self, const Tensor& max, Tensor& out) {
   surface::op_clamp_max_Tensor_out::call(self, max, out);
+  return out;
+}
+
+Tensor hypot(const Tensor& self, const Tensor& other) { return surface::op_hypot::call(self, other); }
+Tensor Tensor::hypot(const Tensor& other) const { return surface::op_hypot::call(*this, other); }
+Tensor& Tensor::hypot_(const Tensor& other) const {
+  surface::op_hypot_::call(*this, other);
+  return const_cast<Tensor&>(*this);
+}
+Tensor& hypot_out(Tensor& out, const Tensor& self, const Tensor& other) {
+  surface::op_hypot_out::call(self, other, out);
+  return out;
+}
+Tensor& hypot_outf(const Tensor& self, const Tensor& other, Tensor& out) {
+  surface::op_hypot_out::call(self, other, out);
   return out;
 }
 
