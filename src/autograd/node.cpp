@@ -143,6 +143,7 @@ Tensor SavedTensor::unpack(Node& node) const {
   TensorImpl* t = impl_;
   if (t->storage_ && t->storage_->version.load(std::memory_order_relaxed) != version_) [[unlikely]]
     written_since(node, *t, version_);
+  if (core::revive(t)) return Tensor(t);
   // The tensor itself where its users still hold it with the history it had; else one over the same memory.
   const bool is_output = edge_ == kOutputEdge;
   Node* history = is_output ? (grad_mode_enabled() ? &node : nullptr) : edge_ >= 0 ? node.edges_[edge_].node : nullptr;

@@ -17,6 +17,9 @@ namespace core {
 void hold(TensorImpl* t);
 void unhold(TensorImpl* t) noexcept;
 bool try_retain(TensorImpl* t);
+/// For backward without recording, on the only thread: a tensor that nothing but one saved handle holds any more
+/// becomes a strong one again, in place of a new tensor over its memory. False where it cannot be.
+bool revive(TensorImpl* t);
 }  // namespace core
 
 namespace autograd {

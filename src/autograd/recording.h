@@ -23,7 +23,7 @@ template <size_t N>
 class Recorder {
  public:
   template <class... T>
-  Recorder(const ops::Dest* dest, const T&... inputs) : inputs_{inputs.impl()...} {
+  [[gnu::always_inline]] Recorder(const ops::Dest* dest, const T&... inputs) : inputs_{inputs.impl()...} {
     if (!grad_mode_enabled()) return;
     active_ = (requires_grad(inputs.impl()) || ...);
     if (dest != nullptr && !dest->is_fresh()) [[unlikely]]

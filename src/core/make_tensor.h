@@ -9,8 +9,9 @@ namespace gradus::inline v0::core {
 /// The product of sizes. Throws ValueError on a negative size or where bytes would overflow 63 bits.
 int64_t checked_numel(IntArrayRef sizes, ScalarType dtype, const char* op);
 
-/// New memory, contents unspecified.
-Tensor empty(IntArrayRef sizes, ScalarType dtype, Device device, MemoryFormat format = MemoryFormat::Contiguous);
+/// New memory, contents unspecified. `op` is the name for errors.
+Tensor empty(IntArrayRef sizes, ScalarType dtype, Device device, MemoryFormat format = MemoryFormat::Contiguous,
+             const char* op = "empty");
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, ScalarType dtype, Device device);
 /// Strides of a dense tensor in `format` order.
 void dense_strides(IntArrayRef sizes, MemoryFormat format, int64_t* strides);

@@ -147,6 +147,15 @@ void unhold(TensorImpl* t) noexcept {
   release_hold(t);
 }
 
+bool revive(TensorImpl* t) {
+  if (t->counts_.load(std::memory_order_relaxed) != TensorImpl::kHoldOne || (tls.flags & kGradMode) ||
+      t->has(TensorImpl::kView) || !single_threaded())
+    return false;
+  t->counts_.store(2 * TensorImpl::kHoldOne + TensorImpl::kStrongOne, std::memory_order_relaxed);
+  t->flags_ &= ~uint32_t(TensorImpl::kRequiresGrad | TensorImpl::kLeafNode | TensorImpl::kWantsGrad);
+  return true;
+}
+
 bool try_retain(TensorImpl* t) {
   uint64_t c = t->counts_.load(std::memory_order_acquire);
   if (single_threaded()) {
@@ -211,9 +220,13 @@ Device with_index(Device d) {
 
 }  // namespace
 
-Tensor empty(IntArrayRef sizes, ScalarType dtype, Device device, MemoryFormat format) {
-  const int64_t numel = checked_numel(sizes, dtype, "empty");
-  GRADUS_CHECK_AS(TypeError, dtype != ScalarType::Undefined, "empty: the dtype is undefined");
+Tensor empty(IntArrayRef sizes, ScalarType dtype, Device device, MemoryFormat format, const char* op) {
+  int64_t numel = 1;
+  bool odd = false;
+  for (const int64_t s : sizes) odd |= s < 0 || __builtin_mul_overflow(numel, s, &numel);
+  if (odd || numel > (int64_t{1} << 58)) [[unlikely]]
+    numel = checked_numel(sizes, dtype, op);
+  GRADUS_CHECK_AS(TypeError, dtype != ScalarType::Undefined, op, ": the dtype is undefined");
   Tensor result(new_with_memory(static_cast<size_t>(numel) * element_size(dtype), dtype, with_index(device)));
   TensorImpl* t = result.impl();
   if (format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve) [[likely]] {

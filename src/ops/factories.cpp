@@ -22,9 +22,9 @@ void check_options(const char* op, const TensorOptions& o) {
 Tensor allocate(const Dest& dest, const char* op, IntArrayRef size, const TensorOptions& o,
                 MemoryFormat format = MemoryFormat::Contiguous) {
   check_options(op, o);
-  core::checked_numel(size, o.scalar_type(), op);  // so that the error names this operator
   if (dest.is_fresh()) [[likely]]
-    return core::empty(size, o.scalar_type(), o.device(), format);
+    return core::empty(size, o.scalar_type(), o.device(), format, op);
+  core::checked_numel(size, o.scalar_type(), op);
   const Tensor& out = dest.target();
   GRADUS_CHECK(out.defined(), op, ": the out tensor is undefined; expected one with data");
   if (grad_mode_enabled() && out.requires_grad()) autograd::out_form_requires_grad("out=");

@@ -103,15 +103,6 @@ DimVector broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b) {
   return shape;
 }
 
-Pointwise::Pointwise(const Dest& dest, const char* op, Promote promote, Operand a) {
-  if (!try_fast(dest, op, promote, a)) plan(dest, op, promote, &a, 1);
-}
-Pointwise::Pointwise(const Dest& dest, const char* op, Promote promote, Operand a, Operand b) {
-  if (try_fast(dest, op, promote, a, b)) [[likely]]
-    return;
-  const Operand in[] = {a, b};
-  plan(dest, op, promote, in, 2);
-}
 Pointwise::Pointwise(const Dest& dest, const char* op, Promote promote, Operand a, Operand b, Operand c) {
   const Operand in[] = {a, b, c};
   plan(dest, op, promote, in, 3);
@@ -150,8 +141,8 @@ bool same_sizes(const TensorImpl& a, const TensorImpl& b) {
 
 // The common case, which touches no heap but for the result: equal dtypes and shapes, plain; a fresh result or self in
 // place. Here its second half: the result, which is like `like`, and the loop over all of it.
-inline bool Pointwise::plain_result(const Dest& dest, const char* op, Promote promote, const TensorImpl& like,
-                                    int operands) {
+[[gnu::always_inline]] inline bool Pointwise::plain_result(const Dest& dest, const char* op, Promote promote,
+                                                           const TensorImpl& like, int operands) {
   const ScalarType dtype = like.dtype_;
   if (promote == Promote::kFloat && !is_floating_point(dtype)) return false;
   const ScalarType out_dtype = promote == Promote::kCompare ? ScalarType::Bool : dtype;
@@ -174,14 +165,16 @@ inline bool Pointwise::plain_result(const Dest& dest, const char* op, Promote pr
   return true;
 }
 
-bool Pointwise::try_fast(const Dest& dest, const char* op, Promote promote, const Operand& in) {
+[[gnu::always_inline]] inline bool Pointwise::try_fast(const Dest& dest, const char* op, Promote promote,
+                                                       const Operand& in) {
   const TensorImpl* a = in.tensor ? in.tensor->impl() : nullptr;
   if (!a || !is_plain(*a) || promote == Promote::kNone) return false;
   input(1, *a, static_cast<int64_t>(element_size(a->dtype_)));
   return plain_result(dest, op, promote, *a, 2);
 }
 
-bool Pointwise::try_fast(const Dest& dest, const char* op, Promote promote, const Operand& left, const Operand& right) {
+[[gnu::always_inline]] inline bool Pointwise::try_fast(const Dest& dest, const char* op, Promote promote,
+                                                       const Operand& left, const Operand& right) {
   const TensorImpl* a = left.tensor ? left.tensor->impl() : nullptr;
   if (!a || promote == Promote::kNone) return false;
   if (!right.tensor) return is_plain(*a) && try_fast_number(dest, op, promote, *a, *right.scalar);
@@ -215,6 +208,15 @@ bool Pointwise::try_fast_number(const Dest& dest, const char* op, Promote promot
   return plain_result(dest, op, promote, a, 3);
 }
 
+Pointwise::Pointwise(const Dest& dest, const char* op, Promote promote, Operand a) {
+  if (!try_fast(dest, op, promote, a)) plan(dest, op, promote, &a, 1);
+}
+Pointwise::Pointwise(const Dest& dest, const char* op, Promote promote, Operand a, Operand b) {
+  if (try_fast(dest, op, promote, a, b)) [[likely]]
+    return;
+  const Operand in[] = {a, b};
+  plan(dest, op, promote, in, 2);
+}
 // The operand as the kernel wants it: in `dtype`, not sharing memory with what is written in another arrangement.
 const TensorImpl* Pointwise::cast_operand(int i, const Operand& in, ScalarType dtype, const TensorImpl& written,
                                           const Dest& dest) {

@@ -92,13 +92,14 @@ DimVector broadcast_shapes(const char* op, IntArrayRef a, IntArrayRef b);
 Tensor cast(const Tensor& t, ScalarType dtype);
 
 using UnaryTable = kernels::KernelTable<void(const kernels::Loop&)>;
-inline Tensor unary(const Dest& dest, const char* op, Promote promote, const UnaryTable& kernel, const Tensor& self) {
+[[gnu::always_inline]] inline Tensor unary(const Dest& dest, const char* op, Promote promote, const UnaryTable& kernel,
+                                           const Tensor& self) {
   Pointwise p(dest, op, promote, self);
   kernel(p.device(), p.loop());
   return p.finish();
 }
-inline Tensor binary(const Dest& dest, const char* op, Promote promote, const UnaryTable& kernel, Operand a,
-                     Operand b) {
+[[gnu::always_inline]] inline Tensor binary(const Dest& dest, const char* op, Promote promote, const UnaryTable& kernel,
+                                            Operand a, Operand b) {
   Pointwise p(dest, op, promote, a, b);
   kernel(p.device(), p.loop());
   return p.finish();
