@@ -116,8 +116,10 @@ void check_inplace(const Tensor& self, const char* op) {
     const TensorImpl* base = t->view_.base;
     if (t->view_.creation != static_cast<uint8_t>(CreationMeta::kDefault))
       refuse_view(t, who, " is a view and is being modified inplace");
+    // The view may itself be the one that requires a gradient: the write would cut it off from its accumulate node.
+    const bool wanted = t->has(TensorImpl::kRequiresGrad) || base->has(TensorImpl::kRequiresGrad);
     GRADUS_CHECK(
-        !(base->has(TensorImpl::kRequiresGrad) && (base->node_ == nullptr || base->has(TensorImpl::kLeafNode))), who,
+        !(wanted && (base->node_ == nullptr || base->has(TensorImpl::kLeafNode))), who,
         ": a view of a leaf Variable that requires grad is being used in an in-place operation; use NoGradGuard to "
         "change the leaf");
     return;

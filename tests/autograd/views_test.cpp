@@ -207,4 +207,18 @@ TEST(Views, GradientsOfEveryKindOfView) {
   EXPECT_EQ(gradient(m().squeeze().flatten()), (V{1, 2, 3, 4, 5, 6}));
 }
 
+TEST(Views, AViewThatIsALeafItselfIsNotWritten) {
+  Tensor x = ones({3}, kDouble);
+  Tensor v = x.view({3});
+  v.requires_grad_(true);
+  EXPECT_ERROR(v.mul_(2), "a view of a leaf Variable that requires grad is being used in an in-place operation");
+  {
+    NoGradGuard guard;
+    v.mul_(2);
+  }
+  EXPECT_EQ(values(x), (V{2, 2, 2}));
+  (v * v).sum().backward();
+  EXPECT_EQ(values(v.grad()), (V{4, 4, 4}));
+}
+
 }  // namespace
