@@ -37,6 +37,12 @@ class Recorder {
     if (active_ && inplace_ && wanted) [[unlikely]]
       kept_ = copy_of(*self_);
   }
+  /// For one whose gradient reads only the other operands: keeps a copy where self is passed for one of them too.
+  void keep_self_if_operand() {
+    if (!active_ || !inplace_) [[likely]]
+      return;
+    for (size_t i = 1; i < N && !kept_.defined(); ++i) keep_self(inputs_[i] == self_->impl());
+  }
   SavedTensor save(size_t i) const {
     if (inplace_ && inputs_[i] == self_->impl()) [[unlikely]] {
       if (!kept_.defined()) stop_saving_overwritten_self();

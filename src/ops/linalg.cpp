@@ -98,6 +98,7 @@ Tensor addmm(const Dest& dest, const Tensor& self, const Tensor& mat1, const Ten
                   !is_integral(self.scalar_type(), true) || (alpha.isIntegral(true) && beta.isIntegral(true)),
                   "addmm: beta ", beta, " and alpha ", alpha, " were given; for integers they must be integers");
   auto r = recording(dest, self, mat1, mat2);
+  r.keep_self_if_operand();
   const int64_t shape[] = {mat1.size(0), mat2.size(1)};
   const DimVector full = broadcast_shapes("addmm", self.sizes(), shape);
   GRADUS_CHECK(IntArrayRef(full) == IntArrayRef(shape), "addmm: self of shape ", self.sizes(),

@@ -1,6 +1,10 @@
 // Views and in-place operators: PyTorch's rules.
 #include "support/vectors.h"
 
+#include <gradus/ops/function_schema.h>
+#include <gradus/ops/library.h>
+#include <gradus/ops/operator.h>
+
 using namespace gradus;
 using namespace support;
 
@@ -219,6 +223,58 @@ TEST(Views, AViewThatIsALeafItselfIsNotWritten) {
   EXPECT_EQ(values(x), (V{2, 2, 2}));
   (v * v).sum().backward();
   EXPECT_EQ(values(v.grad()), (V{4, 4, 4}));
+}
+
+TEST(Views, SelfAmongTheOtherOperands) {
+  Tensor x = leaf({2, 3});
+  Tensor y = x * 1;
+  y.addcmul_(y, y, 0.5);  // x + x^2 / 2
+  y.sum().backward();
+  EXPECT_EQ(values(x.grad()), (V{3, 4}));
+  x.mutable_grad().reset();
+  Tensor one = vec({1, 1});
+  Tensor z = x * 1;
+  z.addcdiv_(one, z);  // x + 1 / x
+  z.sum().backward();
+  expect_values(x.grad(), {0.75, 1 - 1.0 / 9});
+  Tensor w = leaf({1, 2, 3, 4});
+  Tensor m = w.view({2, 2}).clone();
+  m.addmm_(m, m);  // the gradient of sum(m + m m): 1 + (row sums of m at column) + (column sums of m at row)
+  m.sum().backward();
+  EXPECT_EQ(values(w.grad()), (V{1 + 3 + 4, 1 + 7 + 4, 1 + 3 + 6, 1 + 7 + 6}));
+}
+
+// Every operand that may be self is self: what a gradient reads must have been kept before the write.
+TEST(Views, EveryInPlaceOperatorTakesItselfAsOperand) {
+  int ran = 0;
+  for (const OperatorHandle& op : all_operators()) {
+    if (!op.is_inplace() || begins(op.full_name(), "aten::requires_grad_")) continue;
+    const Tensor self = leaf({0.1, 0.2, 0.3, 0.4}).view({2, 2}) * 1;
+    Stack stack;
+    for (const SchemaArgument& a : op.schema().arguments) {
+      if (a.has_default) break;
+      const bool list = a.type.is_list;
+      switch (a.type.base) {
+        case SchemaType::Base::Tensor:
+          stack.push_back(list ? IValue(std::vector<Tensor>{self}) : IValue(self));
+          break;
+        case SchemaType::Base::Bool:
+          stack.push_back(false);
+          break;
+        default:
+          stack.push_back(list ? IValue(std::vector<int64_t>{0}) : IValue(1));
+      }
+    }
+    try {
+      call(op.full_name(), stack);
+      self.sum().backward();
+      ++ran;
+    } catch (const std::logic_error& e) {
+      ADD_FAILURE() << op.full_name() << ": " << e.what();
+    } catch (const Error&) {  // a dtype, a shape or an argument that it does not take
+    }
+  }
+  EXPECT_GT(ran, 60);
 }
 
 }  // namespace
