@@ -348,4 +348,17 @@ TEST(Engine, AGradientThatThrowsFreesNothing) {
   EXPECT_EQ(values(w.grad()), (V{4, 32}));
 }
 
+TEST(Engine, ComplexProductsSayThatTheyHaveNoGradient) {
+  const Tensor a = ones({2, 2}, kComplexDouble).requires_grad_(), b = ones({2, 2}, kComplexDouble);
+  const Tensor batch = b.unsqueeze(0), v = ones({2}, kComplexDouble);
+  EXPECT_THROW(a.mm(b), NotImplementedError);
+  EXPECT_THROW(batch.bmm(a.unsqueeze(0)), NotImplementedError);
+  EXPECT_THROW(a.matmul(batch), NotImplementedError);
+  EXPECT_THROW(a.mv(v), NotImplementedError);
+  EXPECT_THROW(a.select(0, 0).dot(v), NotImplementedError);
+  EXPECT_THROW(addmm(a, b, b), NotImplementedError);
+  EXPECT_THROW(linear(b, a), NotImplementedError);
+  EXPECT_FALSE(b.mm(b).requires_grad());
+}
+
 }  // namespace
