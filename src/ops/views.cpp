@@ -459,10 +459,17 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
   }
   Tensor out = make_view(self, g, "Unfold");
   if (auto r = recording(self)) {
+    // The windows on a dense tensor of self's shape: where self's own elements share memory, each has its gradient.
+    autograd::ViewGeometry root(t), v(*out.impl());
+    int64_t step_in_memory = 1;
+    for (size_t d = root.sizes.size(); d-- > 0; step_in_memory *= std::max<int64_t>(root.sizes[d], 1)) {
+      root.strides[d] = step_in_memory;
+      v.strides[d] = d == at ? step_in_memory * step : step_in_memory;
+    }
+    if (t.dim()) v.strides.back() = root.strides[at];
+    root.offset = v.offset = 0;
     r.node("UnfoldBackward0", out,
-           [root = autograd::ViewGeometry(t), v = autograd::ViewGeometry(*out.impl())](const GradIn& g, GradOut& d) {
-             d[0] = autograd::as_strided_backward(g[0], root, v);
-           });
+           [root, v](const GradIn& g, GradOut& d) { d[0] = autograd::as_strided_backward(g[0], root, v); });
   }
   return out;
 }

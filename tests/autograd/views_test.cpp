@@ -277,4 +277,17 @@ TEST(Views, EveryInPlaceOperatorTakesItselfAsOperand) {
   EXPECT_GT(ran, 60);
 }
 
+// As PyTorch, where unfold's gradient goes by the index, not by the memory.
+TEST(Views, UnfoldOfAnExpandedTensor) {
+  Tensor x = leaf({1, 2});
+  Tensor e = x.expand({3, 2});
+  Tensor g = autograd::grad({e.unfold(0, 2, 1).sum()}, {e})[0];
+  EXPECT_EQ(values(g), (V{1, 1, 2, 2, 1, 1}));
+  x.expand({3, 2}).unfold(0, 2, 1).sum().backward();
+  EXPECT_EQ(values(x.grad()), (V{4, 4}));
+  Tensor s = scalar_tensor(3.0, kDouble).requires_grad_();
+  s.unfold(0, 1, 1).sum().backward();
+  EXPECT_EQ(values(s.grad()), (V{1}));
+}
+
 }  // namespace
