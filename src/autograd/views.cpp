@@ -168,6 +168,7 @@ NewNode make_copy_slices(TensorImpl* base, const TensorImpl* view, Node* write) 
       });
   // The inner node keeps its edges: they say what it must compute, and what its saved tensors are made of. Here the
   // root stands in for the part that was overwritten.
+  n->saves_ = write->saves_;
   Edge root_edge = gradient_edge(base);
   n->edges_[0] = root_edge;
   for (uint32_t i = 1; i < edges; ++i) {
