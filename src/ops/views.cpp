@@ -504,7 +504,9 @@ template <class F>
 void reshape_inplace(const Tensor& self, const char* op, const Geo& to, const char* node, F&& backward) {
   TensorImpl& t = *self.impl();
   auto r = recording(Dest::inplace(self), self);
-  begin_write(op, self);
+  // No element is written, so a tensor that overlaps itself will do.
+  check_not_inference(op, self);
+  if (t.storage_) t.storage_->bump(op, StorageImpl::Writer::kInplace);
   t.geometry_.set(to.sizes, to.strides);
   if (to.offset != t.storage_offset_) {
     const int64_t moved = (to.offset - t.storage_offset_) * static_cast<int64_t>(element_size(t.dtype_));

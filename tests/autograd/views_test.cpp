@@ -290,4 +290,21 @@ TEST(Views, UnfoldOfAnExpandedTensor) {
   EXPECT_EQ(values(s.grad()), (V{1}));
 }
 
+TEST(Views, TheShapeOfAnExpandedTensorMayChange) {
+  Tensor e = vec({1, 2}).expand({3, 2});
+  e.transpose_(0, 1);
+  EXPECT_EQ(values(e), (V{1, 1, 1, 2, 2, 2}));
+  e.t_();
+  e.unsqueeze_(0);
+  e.squeeze_(0);
+  EXPECT_EQ(e.sizes(), IntArrayRef({3, 2}));
+  e.as_strided_({2, 2}, {0, 1});
+  EXPECT_EQ(values(e), (V{1, 2, 1, 2}));
+  Tensor x = leaf({1, 2});
+  Tensor y = (x * 1).expand({3, 2});
+  y.t_();
+  (y * vec({1, 2, 3})).sum().backward();
+  EXPECT_EQ(values(x.grad()), (V{6, 6}));
+}
+
 }  // namespace
