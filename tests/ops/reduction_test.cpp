@@ -207,4 +207,15 @@ TEST(Reduction, OutForms) {
   EXPECT_EQ(huge.sum({1}).sizes(), IntArrayRef({1000000}));
 }
 
+// PyTorch takes an inverse deviation of 0 where both the variance and eps are 0.
+TEST(BatchNorm, OneValuePerChannelWithoutEps) {
+  const Tensor x = leaf({3, -4}).view({1, 2}), w = leaf({2, 5}), b = leaf({7, 8});
+  const Tensor y = gradus::batch_norm(x, w, b, Tensor(), Tensor(), true, 0.1, 0, false);
+  expect_values(y, {7, 8});
+  const auto grads = autograd::grad({y.sum()}, {x, w, b}, {}, true, true);
+  expect_values(grads[0], {0, 0});
+  expect_values(grads[1], {0, 0});
+  expect_values(grads[2], {1, 1});
+}
+
 }  // namespace
