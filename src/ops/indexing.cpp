@@ -87,6 +87,9 @@ std::vector<Tensor> per_dimension(const char* op, const Tensor& self, IndexList 
       list.push_back(index);
       continue;
     }
+    GRADUS_CHECK_AS(IndexError, index.dim() > 0, op, ": index ", k,
+                    " is a mask without dimensions, which names no dimension of the tensor; Tensor::index and "
+                    "Tensor::index_put_ take one");
     for (int64_t d = 0; d < index.dim(); ++d) {
       const auto at = list.size() + static_cast<size_t>(d);
       GRADUS_CHECK_AS(IndexError, at < self.sizes().size() && index.size(d) == self.sizes()[at], op,
@@ -251,6 +254,20 @@ Tensor index_put(const Dest& dest, const Tensor& self, IndexList indices, const 
   const char* op = dest.is_inplace() ? "index_put_" : "index_put";
   defined(self, op);
   defined(values, op);
+  // A mask without dimensions says whether anything is written at all, and stands for none of self's dimensions.
+  std::vector<std::optional<Tensor>> others;
+  bool wanted = true;
+  for (const auto& i : indices) {
+    if (i && i->defined() && is_mask(*i) && i->dim() == 0) {
+      wanted = wanted && i->item().to<bool>();
+    } else {
+      others.push_back(i);
+    }
+  }
+  if (others.size() != indices.size()) [[unlikely]] {
+    if (wanted) return ops::index_put(dest, self, others, values, accumulate);
+    return dest.is_inplace() ? self : dest.deliver(op, self.clone());
+  }
   auto r = recording(dest, self, values);
   check_devices(op, self, values);
   GRADUS_CHECK(self.scalar_type() == values.scalar_type(), op,
