@@ -383,6 +383,18 @@ TEST(Engine, NodesThatSaveNothingMayBePassedAgain) {
   EXPECT_ERROR(sum.backward(), "retain_graph");
 }
 
+TEST(Engine, ALeafFrozenAfterTheForwardGetsNoGradient) {
+  Tensor w = leaf({1, 2}), x = leaf({3, 4});
+  Tensor y = w * x;
+  w.requires_grad_(false);
+  y.sum().backward();
+  EXPECT_FALSE(w.grad().defined());
+  EXPECT_EQ(values(x.grad()), (V{1, 2}));
+  w.requires_grad_(true);
+  (w * 3).sum().backward();
+  EXPECT_EQ(values(w.grad()), (V{3, 3}));
+}
+
 TEST(Engine, ComplexProductsSayThatTheyHaveNoGradient) {
   const Tensor a = ones({2, 2}, kComplexDouble).requires_grad_(), b = ones({2, 2}, kComplexDouble);
   const Tensor batch = b.unsqueeze(0), v = ones({2}, kComplexDouble);
