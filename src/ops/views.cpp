@@ -142,7 +142,7 @@ Tensor reshape_as(const Tensor& self, const Tensor& other) {
   return self.reshape(other.sizes());
 }
 Tensor ravel(const Tensor& self) {
-  return self.reshape({-1});
+  return self.contiguous().view({-1});
 }
 
 // --- order of dimensions ---
@@ -266,6 +266,11 @@ Tensor expand(const Tensor& self, IntArrayRef size, bool /*implicit*/) {
                    ") must match the existing size (", own, ") at non-singleton dimension ", d, "; target sizes ", size,
                    ", tensor sizes ", t.sizes());
     }
+  }
+  int64_t count = 1;
+  for (int64_t s : sizes) {
+    GRADUS_CHECK(!__builtin_mul_overflow(count, s, &count), "expand: sizes ", size,
+                 " multiply to more elements than 64 bits can count");
   }
   Tensor out = make_view(self, sizes, strides, t.storage_offset_, "Expand");
   // The engine sums over what was broadcast.

@@ -189,4 +189,8 @@ TEST(IndexPut, AMaskWithoutDimensionsByName) {
   EXPECT_THROW(call("aten::index.Tensor", {ones({2, 2}), indices}), IndexError);
 }
 
+TEST(Joining, EmptyTensorsAlongAnyDimension) {
+  EXPECT_EQ(cat({zeros({0}), zeros({0})}, 1).sizes(), IntArrayRef({0}));
+}
+
 }  // namespace

@@ -207,6 +207,12 @@ TEST(Reduction, OutForms) {
   EXPECT_EQ(huge.sum({1}).sizes(), IntArrayRef({1000000}));
 }
 
+TEST(Spread, OfNothingWithANegativeCorrection) {
+  const Tensor none = gradus::empty({0, 2}, kDouble);
+  expect_values(none.var(IntArrayRef(0), Scalar(-1)), {kNan, kNan});
+  expect_values(none.std(IntArrayRef(0), Scalar(-1)), {kNan, kNan});
+}
+
 // PyTorch takes an inverse deviation of 0 where both the variance and eps are 0.
 TEST(BatchNorm, OneValuePerChannelWithoutEps) {
   const Tensor x = leaf({3, -4}).view({1, 2}), w = leaf({2, 5}), b = leaf({7, 8});
