@@ -226,7 +226,8 @@ void batch_forward(View output, View save_mean, View save_invstd, ConstView inpu
       const double variance = of[i].squares / n;
       if (running_mean.data) mean[i] = static_cast<W>((1 - momentum) * mean[i] + momentum * of[i].mean);
       if (running_var.data) var[i] = static_cast<W>((1 - momentum) * var[i] + momentum * of[i].squares / (n - 1));
-      invstd[i] = static_cast<W>(1 / std::sqrt(variance + eps));
+      // As PyTorch: a channel of equal values without eps becomes its bias, not NaN.
+      invstd[i] = variance == 0 && eps == 0 ? W(0) : static_cast<W>(1 / std::sqrt(variance + eps));
     }
     write_vector(running_mean, c, mean.data());
     write_vector(running_var, c, var.data());

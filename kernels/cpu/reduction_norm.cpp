@@ -56,6 +56,8 @@ struct Spread : Added<T> {
 };
 
 void var_kernel(const Reduction& r, double correction, bool root) {
+  // Nothing has no spread, whatever the correction: 0 / 0.
+  const double divisor = r.length == 0 ? 0 : static_cast<double>(r.length) - correction;
   visit_floating(r.dtype, [&]<class T>() {
     using Acc = Compute<T>;
     ScratchArray<Acc> means(static_cast<size_t>(r.outputs));
@@ -68,7 +70,7 @@ void var_kernel(const Reduction& r, double correction, bool root) {
       stride *= r.kept_sizes[d];
     }
     reduce<T, Acc>(first, Total<T>(r.length));
-    reduce<T, T>(r, Spread<T>(static_cast<double>(r.length) - correction, root), means.data());
+    reduce<T, T>(r, Spread<T>(divisor, root), means.data());
   });
 }
 

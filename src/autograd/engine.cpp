@@ -11,6 +11,7 @@
 // walk inside a walk, or one beside it on another thread, keeps the same things in a table of its own.
 //
 // Note [Passes that share a graph]
+// Nodes that save no tensors are never freed by a pass and may be passed any number of times.
 // Two threads may run backward over one graph: what a node saved belongs to the first pass that frees it, and a later
 // one gets the error of a second backward. The walk with slots in the nodes, nearly always the only one, pays nothing
 // for that: it marks all its nodes anyway while it counts. A walk beside it, on another thread, finds the mark in a
@@ -331,7 +332,7 @@ class Walk {
       return;
     }
     if (wanted && any && leads_on(n)) {
-      Use use(*n, !options_.keep_graph && n->kind_->release, slots_.careful());
+      Use use(*n, !options_.keep_graph && n->saves_, slots_.careful());
       GradIn grad_in(*n, in.data());
       GradOut grad_out(*n, out.data());
       n->kind_->apply(*n, grad_in, grad_out);

@@ -106,6 +106,7 @@ void FunctionRun::finish(variable_list& outputs, variable_list (*backward)(Autog
     if (state.needs[i]) node->edges_[i] = gradient_edge(arguments_[i].impl());
   }
   number_node(node);
+  node->saves_ = std::any_of(state.to_save.begin(), state.to_save.end(), [](const Tensor& t) { return t.defined(); });
 
   // An output that is an input must not take over that input's history; a changed one is rebased, another becomes a
   // view.

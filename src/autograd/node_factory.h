@@ -82,6 +82,8 @@ inline void retain_node(Node* n) {
 Edge gradient_edge(TensorImpl* t);
 /// A leaf's accumulate node, made where there is none. Borrowed.
 Node* accumulate_node(TensorImpl* t);
+/// Whether a leaf's node drops what arrives: its tensor no longer requires a gradient.
+void freeze_leaf(Node* accumulate, bool frozen);
 /// The accumulated gradient of a leaf's node.
 Tensor& accumulated_grad(Node* accumulate);
 

@@ -37,7 +37,14 @@ class Recorder {
     if (active_ && inplace_ && wanted) [[unlikely]]
       kept_ = copy_of(*self_);
   }
+  /// For one whose gradient reads only the other operands: keeps a copy where self is passed for one of them too.
+  void keep_self_if_operand() {
+    if (!active_ || !inplace_) [[likely]]
+      return;
+    for (size_t i = 1; i < N && !kept_.defined(); ++i) keep_self(inputs_[i] == self_->impl());
+  }
   SavedTensor save(size_t i) const {
+    if (inputs_[i]) saves_ = true;
     if (inplace_ && inputs_[i] == self_->impl()) [[unlikely]] {
       if (!kept_.defined()) stop_saving_overwritten_self();
       return SavedTensor(kept_.impl(), static_cast<int16_t>(i));
@@ -47,10 +54,12 @@ class Recorder {
   SavedTensor save_if(size_t needed, size_t i) const { return needs(needed) ? save(i) : SavedTensor(); }
   /// Keeps a result of this operator.
   SavedTensor save_output(const Tensor& out, uint16_t nr = 0) const {
+    saves_ = true;
     return SavedTensor::output(inplace_ ? *self_ : out, nr);
   }
   /// Keeps a tensor that is neither input nor output.
   SavedTensor save_other(const Tensor& t) const {
+    if (t.defined()) saves_ = true;
     return t.defined() ? SavedTensor(t.impl(), SavedTensor::kNoEdge) : SavedTensor();
   }
 
@@ -97,6 +106,7 @@ class Recorder {
     }
   }
   void fill_edges(Node* n) {
+    n->saves_ = saves_;
     for (size_t i = 0; i < N; ++i) {
       if (inplace_ && inputs_[i] == self_->impl()) [[unlikely]] {
         n->edges_[i] = self_edge_;
@@ -120,6 +130,7 @@ class Recorder {
   TensorImpl* inputs_[N];
   bool active_ = false;
   bool inplace_ = false;
+  mutable bool saves_ = false;
   const Tensor* self_ = nullptr;
   Edge self_edge_;
   Tensor kept_;

@@ -35,7 +35,8 @@ namespace {
 // The payload of a leaf's node.
 struct Leaf {
   Tensor grad;
-  std::atomic<bool> busy{false};  // backward passes on several threads may reach one leaf
+  std::atomic<bool> frozen{false};  // requires_grad was cleared after the forward: what still arrives is dropped
+  std::atomic<bool> busy{false};    // backward passes on several threads may reach one leaf
 };
 
 void leaf_apply(Node&, const GradIn&, GradOut&) {}
@@ -109,12 +110,17 @@ Node* accumulate_node(TensorImpl* t) {
   return t->node_;
 }
 
+void freeze_leaf(Node* n, bool frozen) {
+  static_cast<Leaf*>(n->payload_)->frozen.store(frozen, std::memory_order_relaxed);
+}
+
 Tensor& accumulated_grad(Node* n) {
   return static_cast<Leaf*>(n->payload_)->grad;
 }
 
 void accumulate_into(Node* n, Tensor g, bool create_graph) {
   auto& leaf = *static_cast<Leaf*>(n->payload_);
+  if (leaf.frozen.load(std::memory_order_relaxed)) return;
   SpinLock lock(leaf.busy);
   if (!leaf.grad.defined()) {
     leaf.grad = create_graph ? g : stealable(g, n->outputs_[0]) ? std::move(g) : g.clone();
@@ -172,12 +178,13 @@ const Tensor& Tensor::set_requires_grad(bool value) const {
         "requires_grad_: an inference tensor cannot require a gradient outside InferenceMode; clone() it first");
     if (is_leaf()) {
       t.flags_ |= TensorImpl::kRequiresGrad;
-      autograd::accumulate_node(&t);
+      autograd::freeze_leaf(autograd::accumulate_node(&t), false);
     }
   } else {
     GRADUS_CHECK(is_leaf(), "requires_grad_: only a leaf's flag can be cleared; this tensor was made by ",
                  t.node_ ? t.node_->name() : "", ": use detach()");
     t.flags_ &= ~uint32_t(TensorImpl::kRequiresGrad);
+    if (t.node_) autograd::freeze_leaf(t.node_, true);
   }
   return *this;
 }

@@ -116,8 +116,10 @@ void check_inplace(const Tensor& self, const char* op) {
     const TensorImpl* base = t->view_.base;
     if (t->view_.creation != static_cast<uint8_t>(CreationMeta::kDefault))
       refuse_view(t, who, " is a view and is being modified inplace");
+    // The view may itself be the one that requires a gradient: the write would cut it off from its accumulate node.
+    const bool wanted = t->has(TensorImpl::kRequiresGrad) || base->has(TensorImpl::kRequiresGrad);
     GRADUS_CHECK(
-        !(base->has(TensorImpl::kRequiresGrad) && (base->node_ == nullptr || base->has(TensorImpl::kLeafNode))), who,
+        !(wanted && (base->node_ == nullptr || base->has(TensorImpl::kLeafNode))), who,
         ": a view of a leaf Variable that requires grad is being used in an in-place operation; use NoGradGuard to "
         "change the leaf");
     return;
@@ -166,6 +168,7 @@ NewNode make_copy_slices(TensorImpl* base, const TensorImpl* view, Node* write) 
       });
   // The inner node keeps its edges: they say what it must compute, and what its saved tensors are made of. Here the
   // root stands in for the part that was overwritten.
+  n->saves_ = write->saves_;
   Edge root_edge = gradient_edge(base);
   n->edges_[0] = root_edge;
   for (uint32_t i = 1; i < edges; ++i) {

@@ -8,6 +8,10 @@ void check_writable(const char* op, const Tensor& t) {
   GRADUS_CHECK(t.defined(), op, ": the tensor to write into is undefined; expected one with data");
   GRADUS_CHECK(!core::overlaps_itself(*t.impl()), op, ": elements of the tensor to write into share memory (shape ",
                t.sizes(), ", strides ", t.strides(), "); expected one that does not overlap itself: clone() it first");
+  check_not_inference(op, t);
+}
+
+void check_not_inference(const char* op, const Tensor& t) {
   GRADUS_CHECK(
       !t.is_inference() || (core::tls.flags & core::kInferenceMode), op,
       ": an inference tensor cannot be written in place outside InferenceMode; clone() it to get a normal one");

@@ -67,6 +67,8 @@ class Dest {
 /// Throws where `t` may not be written: undefined, one element seen in several places, an inference tensor outside
 /// inference mode.
 void check_writable(const char* op, const Tensor& t);
+/// The last of these alone: for operators that change a tensor, but not its elements.
+void check_not_inference(const char* op, const Tensor& t);
 /// check_writable, and counts the write.
 void begin_write(const char* op, const Tensor& t, StorageImpl::Writer kind = StorageImpl::Writer::kInplace);
 

@@ -87,6 +87,9 @@ std::vector<Tensor> per_dimension(const char* op, const Tensor& self, IndexList 
       list.push_back(index);
       continue;
     }
+    GRADUS_CHECK_AS(IndexError, index.dim() > 0, op, ": index ", k,
+                    " is a mask without dimensions, which names no dimension of the tensor; Tensor::index and "
+                    "Tensor::index_put_ take one");
     for (int64_t d = 0; d < index.dim(); ++d) {
       const auto at = list.size() + static_cast<size_t>(d);
       GRADUS_CHECK_AS(IndexError, at < self.sizes().size() && index.size(d) == self.sizes()[at], op,
@@ -189,10 +192,10 @@ struct Access {
   }
 };
 
-std::vector<SavedTensor> save_indices(IndexList indices) {
+template <class Recorder>
+std::vector<SavedTensor> save_indices(const Recorder& r, IndexList indices) {
   std::vector<SavedTensor> saved;
-  for (const auto& i : indices)
-    saved.push_back(i && i->defined() ? SavedTensor(i->impl(), SavedTensor::kNoEdge) : SavedTensor());
+  for (const auto& i : indices) saved.push_back(r.save_other(i ? *i : Tensor()));
   return saved;
 }
 std::vector<std::optional<Tensor>> unpack_indices(const std::vector<SavedTensor>& saved, const GradOut& d) {
@@ -240,7 +243,7 @@ Tensor index(const Dest& dest, const Tensor& self, IndexList indices) {
   if (out.numel() || access.plan.positions) access.check("index", kernels::index_get(self.device(), access.plan));
   if (r) {
     r.node("IndexBackward0", out,
-           [saved = save_indices(indices), sizes = DimVector(self.sizes())](const GradIn& g, GradOut& d) {
+           [saved = save_indices(r, indices), sizes = DimVector(self.sizes())](const GradIn& g, GradOut& d) {
              d[0] = g[0].new_zeros(sizes).index_put_(unpack_indices(saved, d), g[0], /*accumulate=*/true);
            });
   }
@@ -251,6 +254,20 @@ Tensor index_put(const Dest& dest, const Tensor& self, IndexList indices, const 
   const char* op = dest.is_inplace() ? "index_put_" : "index_put";
   defined(self, op);
   defined(values, op);
+  // A mask without dimensions says whether anything is written at all, and stands for none of self's dimensions.
+  std::vector<std::optional<Tensor>> others;
+  bool wanted = true;
+  for (const auto& i : indices) {
+    if (i && i->defined() && is_mask(*i) && i->dim() == 0) {
+      wanted = wanted && i->item().to<bool>();
+    } else {
+      others.push_back(i);
+    }
+  }
+  if (others.size() != indices.size()) [[unlikely]] {
+    if (wanted) return ops::index_put(dest, self, others, values, accumulate);
+    return dest.is_inplace() ? self : dest.deliver(op, self.clone());
+  }
   auto r = recording(dest, self, values);
   check_devices(op, self, values);
   GRADUS_CHECK(self.scalar_type() == values.scalar_type(), op,
@@ -281,24 +298,25 @@ Tensor index_put(const Dest& dest, const Tensor& self, IndexList indices, const 
     access.check(op, kernels::index_put(out.device(), access.plan, accumulate));
   }
   if (r) {
-    r.node("IndexPutBackward0", out,
-           [saved = save_indices(indices), accumulate, sizes = DimVector(self.sizes())](const GradIn& g, GradOut& d) {
-             const auto list = unpack_indices(saved, d);
-             if (d.needs(0)) d[0] = accumulate ? g[0] : g[0].index_put(list, g[0].new_zeros({}), false);
-             if (!d.needs(1)) return;
-             Tensor to_values = g[0].index(list);
-             Tensor wins = accumulate ? Tensor() : winners(sizes, list, g[0]);
-             if (wins.defined()) {
-               // Its shape has 1 for every kept dimension: the same order of dimensions, so it broadcasts.
-               to_values = to_values.masked_fill(wins.logical_not(), 0);
-             }
-             // One element that served everywhere may have more dimensions than the values: the engine sums over
-             // leading ones only.
-             const auto& values_shape = d.node().edges_[1].node->outputs_[d.node().edges_[1].input_nr].sizes;
-             if (static_cast<int64_t>(values_shape.size()) > to_values.dim())
-               to_values = to_values.sum().reshape(values_shape);
-             d[1] = to_values;
-           });
+    r.node(
+        "IndexPutBackward0", out,
+        [saved = save_indices(r, indices), accumulate, sizes = DimVector(self.sizes())](const GradIn& g, GradOut& d) {
+          const auto list = unpack_indices(saved, d);
+          if (d.needs(0)) d[0] = accumulate ? g[0] : g[0].index_put(list, g[0].new_zeros({}), false);
+          if (!d.needs(1)) return;
+          Tensor to_values = g[0].index(list);
+          Tensor wins = accumulate ? Tensor() : winners(sizes, list, g[0]);
+          if (wins.defined()) {
+            // Its shape has 1 for every kept dimension: the same order of dimensions, so it broadcasts.
+            to_values = to_values.masked_fill(wins.logical_not(), 0);
+          }
+          // One element that served everywhere may have more dimensions than the values: the engine sums over
+          // leading ones only.
+          const auto& values_shape = d.node().edges_[1].node->outputs_[d.node().edges_[1].input_nr].sizes;
+          if (static_cast<int64_t>(values_shape.size()) > to_values.dim())
+            to_values = to_values.sum().reshape(values_shape);
+          d[1] = to_values;
+        });
   }
   return out;
 }

@@ -55,7 +55,8 @@ Tensor cat(const Dest& dest, TensorList tensors, int64_t dim) {
   const TensorImpl& model = *joint.model;
   GRADUS_CHECK(model.dim() > 0,
                "cat: a 0-dim tensor was given; expected tensors with dimensions (stack joins numbers)");
-  dim = wrap_dim(dim, model.dim(), "cat");
+  // Of skipped tensors alone nothing is joined, so any dimension will do.
+  dim = is_skipped(model) ? 0 : wrap_dim(dim, model.dim(), "cat");
   const auto at = static_cast<size_t>(dim);
   DimVector sizes(model.sizes());
   sizes[at] = 0;

@@ -43,12 +43,20 @@ void run_gemm(const Tensor& out, const Tensor& a, const Tensor& b, const Tensor&
 
 const Scalar kOne(1), kZero(0);
 
+// The gradients below multiply by the other operand as it is; a complex one would have to be conjugated.
+template <class Recorder>
+void refuse_complex_gradient(const char* op, const Recorder& r, const Tensor& operand) {
+  GRADUS_CHECK_AS(NotImplementedError, !r || !operand.is_complex(), op, ": products of ", operand.scalar_type(),
+                  " tensors have no gradient yet; compute them of detach()ed tensors or under NoGradGuard");
+}
+
 }  // namespace
 
 Tensor mm(const Dest& dest, const Tensor& self, const Tensor& mat2) {
   check_operands("mm", self, mat2, 2, 2);
   check_inner("mm", self, mat2);
   auto r = recording(dest, self, mat2);
+  refuse_complex_gradient("mm", r, self);
   const int64_t shape[] = {self.impl()->geometry_.sizes_data()[0], mat2.impl()->geometry_.sizes_data()[1]};
   const bool aside = !dest.is_fresh() && dest.shares_memory({&self, &mat2});
   Tensor out = aside ? core::empty(shape, self.scalar_type(), self.device())
@@ -70,6 +78,7 @@ Tensor bmm(const Dest& dest, const Tensor& self, const Tensor& mat2) {
                " matrices were given; expected as many of each");
   check_inner("bmm", self, mat2);
   auto r = recording(dest, self, mat2);
+  refuse_complex_gradient("bmm", r, self);
   const int64_t shape[] = {self.size(0), self.size(1), mat2.size(2)};
   const bool aside = !dest.is_fresh() && dest.shares_memory({&self, &mat2});
   Tensor out = aside ? core::empty(shape, self.scalar_type(), self.device())
@@ -98,6 +107,8 @@ Tensor addmm(const Dest& dest, const Tensor& self, const Tensor& mat1, const Ten
                   !is_integral(self.scalar_type(), true) || (alpha.isIntegral(true) && beta.isIntegral(true)),
                   "addmm: beta ", beta, " and alpha ", alpha, " were given; for integers they must be integers");
   auto r = recording(dest, self, mat1, mat2);
+  refuse_complex_gradient("addmm", r, mat1);
+  r.keep_self_if_operand();
   const int64_t shape[] = {mat1.size(0), mat2.size(1)};
   const DimVector full = broadcast_shapes("addmm", self.sizes(), shape);
   GRADUS_CHECK(IntArrayRef(full) == IntArrayRef(shape), "addmm: self of shape ", self.sizes(),
@@ -130,6 +141,7 @@ Tensor mv(const Dest& dest, const Tensor& self, const Tensor& vec) {
   GRADUS_CHECK(self.size(1) == vec.size(0), "mv: a matrix of shape ", self.sizes(), " and a vector of ", vec.size(0),
                " elements were given; expected ", self.size(1));
   auto r = recording(dest, self, vec);
+  refuse_complex_gradient("mv", r, self);
   const int64_t shape[] = {self.size(0)};
   const bool direct = is_dense_target(dest, shape, self.scalar_type(), MemoryFormat::Contiguous, {&self, &vec});
   Tensor out = (direct ? dest : Dest()).result("mv", shape, self.scalar_type(), self.device());
@@ -153,6 +165,7 @@ Tensor dot(const Dest& dest, const Tensor& self, const Tensor& tensor) {
   GRADUS_CHECK(self.size(0) == tensor.size(0), "dot: vectors of ", self.size(0), " and ", tensor.size(0),
                " elements were given; expected equal lengths");
   auto r = recording(dest, self, tensor);
+  refuse_complex_gradient("dot", r, self);
   Tensor out = core::empty({}, self.scalar_type(), self.device());
   const int64_t n = self.size(0), sa = self.stride(0), sb = tensor.stride(0);
   const int64_t row_sizes[] = {1, n}, row_strides[] = {n * sa, sa}, column_sizes[] = {n, 1}, column_strides[] = {sb, 1},
@@ -270,6 +283,7 @@ Tensor linear(const Dest& dest, const Tensor& input, const Tensor& weight, const
   GRADUS_CHECK(!bias.defined() || (bias.dim() == 1 && bias.size(0) == weight.size(0)), "linear: bias of shape ",
                bias.defined() ? bias.sizes() : IntArrayRef(), " was given for ", weight.size(0), " output features");
   auto r = recording(dest, input, weight, bias);
+  refuse_complex_gradient("linear", r, input);
   // Here the rows are a plain reading of the input: history is recorded once, for all.
   Tensor rows = input;
   if (input.dim() != 2) {

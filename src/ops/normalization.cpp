@@ -68,7 +68,12 @@ ThreeTensors batch_norm_backward_in_operators(const Tensor& g, const Tensor& x, 
   const DimVector dims = all_but_channels(x);
   Tensor mean = training ? x.mean(IntArrayRef(dims), true) : per_channel(running_mean, n);
   Tensor var = training ? x.sub(mean).square().mean(IntArrayRef(dims), true) : per_channel(running_var, n);
-  Tensor invstd = var.add(eps).rsqrt(), xhat = x.sub(mean).mul(invstd);
+  Tensor invstd = var.add(eps).rsqrt();
+  if (training && eps == 0) {  // as the kernel: 0 where there is no spread, whose own gradient is not infinite either
+    const Tensor flat = var.eq(0);
+    invstd = var.masked_fill(flat, 1).rsqrt().masked_fill(flat, 0);
+  }
+  Tensor xhat = x.sub(mean).mul(invstd);
   Tensor gx, gw, gb;
   if (mask[0]) {
     Tensor scaled = weight.defined() ? g.mul(per_channel(weight, n)) : g;

@@ -160,6 +160,7 @@ Tensor lerp(const Dest& dest, const Tensor& self, const Tensor& end, const Tenso
                   "lerp: self is of type ", self.scalar_type(), ", end of type ", end.scalar_type(),
                   " and weight of type ", weight.scalar_type(), "; expected one floating type");
   r.keep_self(r.needs(2));
+  r.keep_self_if_operand();
   Pointwise p(dest, "lerp", Promote::kArithmetic, self, end, weight);
   kernels::lerp(p.device(), p.loop());
   Tensor out = p.finish();
@@ -177,6 +178,7 @@ Tensor lerp(const Dest& dest, const Tensor& self, const Tensor& end, const Tenso
 Tensor addcmul(const Dest& dest, const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                const Scalar& value) {
   auto r = recording(dest, self, tensor1, tensor2);
+  r.keep_self_if_operand();
   Pointwise p(dest, "addcmul", Promote::kArithmetic, self, tensor1, tensor2);
   GRADUS_CHECK_AS(TypeError, p.dtype() != ScalarType::Bool, "addcmul: bool tensors were given; expected numbers");
   kernels::addcmul(p.device(), p.loop(), value);
@@ -197,6 +199,7 @@ Tensor addcdiv(const Dest& dest, const Tensor& self, const Tensor& tensor1, cons
                   "addcdiv: tensor1 is of type ", tensor1.scalar_type(), " and tensor2 of type ", tensor2.scalar_type(),
                   "; expected floating ones: convert them, or divide with div and add");
   auto r = recording(dest, self, tensor1, tensor2);
+  r.keep_self_if_operand();
   Pointwise p(dest, "addcdiv", Promote::kArithmetic, self, tensor1, tensor2);
   kernels::addcdiv(p.device(), p.loop(), value);
   Tensor out = p.finish();

@@ -142,7 +142,7 @@ Tensor reshape_as(const Tensor& self, const Tensor& other) {
   return self.reshape(other.sizes());
 }
 Tensor ravel(const Tensor& self) {
-  return self.reshape({-1});
+  return self.contiguous().view({-1});
 }
 
 // --- order of dimensions ---
@@ -266,6 +266,11 @@ Tensor expand(const Tensor& self, IntArrayRef size, bool /*implicit*/) {
                    ") must match the existing size (", own, ") at non-singleton dimension ", d, "; target sizes ", size,
                    ", tensor sizes ", t.sizes());
     }
+  }
+  int64_t count = 1;
+  for (int64_t s : sizes) {
+    GRADUS_CHECK(!__builtin_mul_overflow(count, s, &count), "expand: sizes ", size,
+                 " multiply to more elements than 64 bits can count");
   }
   Tensor out = make_view(self, sizes, strides, t.storage_offset_, "Expand");
   // The engine sums over what was broadcast.
@@ -459,10 +464,17 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
   }
   Tensor out = make_view(self, g, "Unfold");
   if (auto r = recording(self)) {
+    // The windows on a dense tensor of self's shape: where self's own elements share memory, each has its gradient.
+    autograd::ViewGeometry root(t), v(*out.impl());
+    int64_t step_in_memory = 1;
+    for (size_t d = root.sizes.size(); d-- > 0; step_in_memory *= std::max<int64_t>(root.sizes[d], 1)) {
+      root.strides[d] = step_in_memory;
+      v.strides[d] = d == at ? step_in_memory * step : step_in_memory;
+    }
+    if (t.dim()) v.strides.back() = root.strides[at];
+    root.offset = v.offset = 0;
     r.node("UnfoldBackward0", out,
-           [root = autograd::ViewGeometry(t), v = autograd::ViewGeometry(*out.impl())](const GradIn& g, GradOut& d) {
-             d[0] = autograd::as_strided_backward(g[0], root, v);
-           });
+           [root, v](const GradIn& g, GradOut& d) { d[0] = autograd::as_strided_backward(g[0], root, v); });
   }
   return out;
 }
@@ -497,7 +509,9 @@ template <class F>
 void reshape_inplace(const Tensor& self, const char* op, const Geo& to, const char* node, F&& backward) {
   TensorImpl& t = *self.impl();
   auto r = recording(Dest::inplace(self), self);
-  begin_write(op, self);
+  // No element is written, so a tensor that overlaps itself will do.
+  check_not_inference(op, self);
+  if (t.storage_) t.storage_->bump(op, StorageImpl::Writer::kInplace);
   t.geometry_.set(to.sizes, to.strides);
   if (to.offset != t.storage_offset_) {
     const int64_t moved = (to.offset - t.storage_offset_) * static_cast<int64_t>(element_size(t.dtype_));

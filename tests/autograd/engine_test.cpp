@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
 using namespace gradus;
@@ -346,6 +347,65 @@ TEST(Engine, AGradientThatThrowsFreesNothing) {
   EXPECT_THROW(loss.backward({}, true), Error);
   loss.backward();
   EXPECT_EQ(values(w.grad()), (V{4, 32}));
+}
+
+// PyTorch frees saved tensors, not the graph: where nothing was saved backward may run again.
+TEST(Engine, NodesThatSaveNothingMayBePassedAgain) {
+  const Tensor x = leaf({1, 2, 3, 4});
+  const std::vector<std::function<Tensor()>> cases = {
+      [&] { return x.view({2, 2}).t(); }, [&] { return x + 1; },          [&] { return x.neg(); },
+      [&] { return cat({x, x}); },        [&] { return x.select(0, 1); }, [&] { return x.slice(0, 1, 3); },
+      [&] { return x.split(2)[1]; },      [&] { return x.sum(0); },
+  };
+  for (const auto& make : cases) {
+    const Tensor y = make().sum();
+    x.mutable_grad().reset();
+    y.backward();
+    const V once = values(x.grad());
+    y.backward();
+    V twice = values(x.grad());
+    for (double& v : twice) v /= 2;
+    EXPECT_EQ(twice, once);
+  }
+  // Through a common part that saves nothing, from two results.
+  const Tensor t = x.view({2, 2}).t();
+  t.sum().backward();
+  t.sum().backward();
+  // What reads a saved tensor is refused as ever, after nodes that do not, too.
+  const Tensor z = ((x + 1) * x).sum().neg();
+  z.backward();
+  EXPECT_ERROR(z.backward(), "retain_graph");
+  // A write through a view frees what the operator behind it saved.
+  const Tensor b = x * 1;
+  b.slice(0, 0, 2).mul_(x.slice(0, 2, 4));
+  const Tensor sum = b.sum();
+  sum.backward();
+  EXPECT_ERROR(sum.backward(), "retain_graph");
+}
+
+TEST(Engine, ALeafFrozenAfterTheForwardGetsNoGradient) {
+  Tensor w = leaf({1, 2}), x = leaf({3, 4});
+  Tensor y = w * x;
+  w.requires_grad_(false);
+  y.sum().backward();
+  EXPECT_FALSE(w.grad().defined());
+  EXPECT_EQ(values(x.grad()), (V{1, 2}));
+  w.requires_grad_(true);
+  (w * 3).sum().backward();
+  EXPECT_EQ(values(w.grad()), (V{3, 3}));
+}
+
+TEST(Engine, ComplexProductsSayThatTheyHaveNoGradient) {
+  const Tensor a = ones({2, 2}, kComplexDouble).requires_grad_(), b = ones({2, 2}, kComplexDouble);
+  const Tensor batch = b.unsqueeze(0), v = ones({2}, kComplexDouble);
+  EXPECT_THROW(a.mm(b), NotImplementedError);
+  EXPECT_THROW(batch.bmm(a.unsqueeze(0)), NotImplementedError);
+  EXPECT_THROW(a.matmul(batch), NotImplementedError);
+  EXPECT_THROW(a.mv(v), NotImplementedError);
+  EXPECT_THROW(a.select(0, 0).dot(v), NotImplementedError);
+  EXPECT_THROW(addmm(a, b, b), NotImplementedError);
+  EXPECT_THROW(linear(b, a), NotImplementedError);
+  EXPECT_FALSE(b.mm(b).requires_grad());
 }
 
 }  // namespace

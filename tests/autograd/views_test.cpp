@@ -1,6 +1,10 @@
 // Views and in-place operators: PyTorch's rules.
 #include "support/vectors.h"
 
+#include <gradus/ops/function_schema.h>
+#include <gradus/ops/library.h>
+#include <gradus/ops/operator.h>
+
 using namespace gradus;
 using namespace support;
 
@@ -205,6 +209,102 @@ TEST(Views, GradientsOfEveryKindOfView) {
   EXPECT_EQ(gradient(m().unbind(1)[1]), (V{0, 1, 0, 0, 2, 0}));
   EXPECT_EQ(gradient(x.split(4)[1]), (V{0, 0, 0, 0, 1, 2}));
   EXPECT_EQ(gradient(m().squeeze().flatten()), (V{1, 2, 3, 4, 5, 6}));
+}
+
+TEST(Views, AViewThatIsALeafItselfIsNotWritten) {
+  Tensor x = ones({3}, kDouble);
+  Tensor v = x.view({3});
+  v.requires_grad_(true);
+  EXPECT_ERROR(v.mul_(2), "a view of a leaf Variable that requires grad is being used in an in-place operation");
+  {
+    NoGradGuard guard;
+    v.mul_(2);
+  }
+  EXPECT_EQ(values(x), (V{2, 2, 2}));
+  (v * v).sum().backward();
+  EXPECT_EQ(values(v.grad()), (V{4, 4, 4}));
+}
+
+TEST(Views, SelfAmongTheOtherOperands) {
+  Tensor x = leaf({2, 3});
+  Tensor y = x * 1;
+  y.addcmul_(y, y, 0.5);  // x + x^2 / 2
+  y.sum().backward();
+  EXPECT_EQ(values(x.grad()), (V{3, 4}));
+  x.mutable_grad().reset();
+  Tensor one = vec({1, 1});
+  Tensor z = x * 1;
+  z.addcdiv_(one, z);  // x + 1 / x
+  z.sum().backward();
+  expect_values(x.grad(), {0.75, 1 - 1.0 / 9});
+  Tensor w = leaf({1, 2, 3, 4});
+  Tensor m = w.view({2, 2}).clone();
+  m.addmm_(m, m);  // the gradient of sum(m + m m): 1 + (row sums of m at column) + (column sums of m at row)
+  m.sum().backward();
+  EXPECT_EQ(values(w.grad()), (V{1 + 3 + 4, 1 + 7 + 4, 1 + 3 + 6, 1 + 7 + 6}));
+}
+
+// Every operand that may be self is self: what a gradient reads must have been kept before the write.
+TEST(Views, EveryInPlaceOperatorTakesItselfAsOperand) {
+  int ran = 0;
+  for (const OperatorHandle& op : all_operators()) {
+    if (!op.is_inplace() || begins(op.full_name(), "aten::requires_grad_")) continue;
+    const Tensor self = leaf({0.1, 0.2, 0.3, 0.4}).view({2, 2}) * 1;
+    Stack stack;
+    for (const SchemaArgument& a : op.schema().arguments) {
+      if (a.has_default) break;
+      const bool list = a.type.is_list;
+      switch (a.type.base) {
+        case SchemaType::Base::Tensor:
+          stack.push_back(list ? IValue(std::vector<Tensor>{self}) : IValue(self));
+          break;
+        case SchemaType::Base::Bool:
+          stack.push_back(false);
+          break;
+        default:
+          stack.push_back(list ? IValue(std::vector<int64_t>{0}) : IValue(1));
+      }
+    }
+    try {
+      call(op.full_name(), stack);
+      self.sum().backward();
+      ++ran;
+    } catch (const std::logic_error& e) {
+      ADD_FAILURE() << op.full_name() << ": " << e.what();
+    } catch (const Error&) {  // a dtype, a shape or an argument that it does not take
+    }
+  }
+  EXPECT_GT(ran, 60);
+}
+
+// As PyTorch, where unfold's gradient goes by the index, not by the memory.
+TEST(Views, UnfoldOfAnExpandedTensor) {
+  Tensor x = leaf({1, 2});
+  Tensor e = x.expand({3, 2});
+  Tensor g = autograd::grad({e.unfold(0, 2, 1).sum()}, {e})[0];
+  EXPECT_EQ(values(g), (V{1, 1, 2, 2, 1, 1}));
+  x.expand({3, 2}).unfold(0, 2, 1).sum().backward();
+  EXPECT_EQ(values(x.grad()), (V{4, 4}));
+  Tensor s = scalar_tensor(3.0, kDouble).requires_grad_();
+  s.unfold(0, 1, 1).sum().backward();
+  EXPECT_EQ(values(s.grad()), (V{1}));
+}
+
+TEST(Views, TheShapeOfAnExpandedTensorMayChange) {
+  Tensor e = vec({1, 2}).expand({3, 2});
+  e.transpose_(0, 1);
+  EXPECT_EQ(values(e), (V{1, 1, 1, 2, 2, 2}));
+  e.t_();
+  e.unsqueeze_(0);
+  e.squeeze_(0);
+  EXPECT_EQ(e.sizes(), IntArrayRef({3, 2}));
+  e.as_strided_({2, 2}, {0, 1});
+  EXPECT_EQ(values(e), (V{1, 2, 1, 2}));
+  Tensor x = leaf({1, 2});
+  Tensor y = (x * 1).expand({3, 2});
+  y.t_();
+  (y * vec({1, 2, 3})).sum().backward();
+  EXPECT_EQ(values(x.grad()), (V{6, 6}));
 }
 
 }  // namespace

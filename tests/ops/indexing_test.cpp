@@ -3,6 +3,9 @@
 
 #include <cmath>
 
+#include <gradus/ops/library.h>
+#include <gradus/ops/operator.h>
+
 using namespace gradus;
 using namespace support;
 
@@ -167,6 +170,27 @@ TEST(Sorting, NaNComesLastAndEqualElementsKeepTheirOrder) {
   Tensor w = leaf({3, 1, 2});
   (std::get<0>(w.sort(0, true)) * vec({1, 10, 100})).sum().backward();
   EXPECT_EQ(values(w.grad()), (V{1, 100, 10}));
+}
+
+TEST(IndexPut, AMaskWithoutDimensionsByName) {
+  const auto put = [](bool on, bool first) {
+    Tensor x = ones({2, 2}, kDouble);
+    const Tensor on_off = full({}, on, kBool);
+    const std::vector<std::optional<Tensor>> indices = first ? std::vector<std::optional<Tensor>>{on_off, longs({0})}
+                                                             : std::vector<std::optional<Tensor>>{std::nullopt, on_off};
+    call("aten::index_put_", {x, indices, scalar_tensor(9.0, kDouble)});
+    return values(x);
+  };
+  EXPECT_EQ(put(false, false), (V{1, 1, 1, 1}));
+  EXPECT_EQ(put(true, false), (V{9, 9, 9, 9}));
+  EXPECT_EQ(put(false, true), (V{1, 1, 1, 1}));
+  EXPECT_EQ(put(true, true), (V{9, 9, 1, 1}));
+  const std::vector<std::optional<Tensor>> indices = {std::nullopt, full({}, false, kBool)};
+  EXPECT_THROW(call("aten::index.Tensor", {ones({2, 2}), indices}), IndexError);
+}
+
+TEST(Joining, EmptyTensorsAlongAnyDimension) {
+  EXPECT_EQ(cat({zeros({0}), zeros({0})}, 1).sizes(), IntArrayRef({0}));
 }
 
 }  // namespace

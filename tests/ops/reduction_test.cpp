@@ -207,4 +207,21 @@ TEST(Reduction, OutForms) {
   EXPECT_EQ(huge.sum({1}).sizes(), IntArrayRef({1000000}));
 }
 
+TEST(Spread, OfNothingWithANegativeCorrection) {
+  const Tensor none = gradus::empty({0, 2}, kDouble);
+  expect_values(none.var(IntArrayRef(0), Scalar(-1)), {kNan, kNan});
+  expect_values(none.std(IntArrayRef(0), Scalar(-1)), {kNan, kNan});
+}
+
+// PyTorch takes an inverse deviation of 0 where both the variance and eps are 0.
+TEST(BatchNorm, OneValuePerChannelWithoutEps) {
+  const Tensor x = leaf({3, -4}).view({1, 2}), w = leaf({2, 5}), b = leaf({7, 8});
+  const Tensor y = gradus::batch_norm(x, w, b, Tensor(), Tensor(), true, 0.1, 0, false);
+  expect_values(y, {7, 8});
+  const auto grads = autograd::grad({y.sum()}, {x, w, b}, {}, true, true);
+  expect_values(grads[0], {0, 0});
+  expect_values(grads[1], {0, 0});
+  expect_values(grads[2], {1, 1});
+}
+
 }  // namespace

@@ -147,4 +147,15 @@ TEST(Copy, Resizing) {
   EXPECT_ERROR(leaf({1}).resize_({2}), "require grad");
 }
 
+TEST(View, RavelIsContiguous) {
+  const Tensor r = vec({1, 2, 3, 4}).slice(0, 0, 4, 2).ravel();
+  EXPECT_TRUE(r.is_contiguous());
+  EXPECT_EQ(values(r), (V{1, 3}));
+  EXPECT_TRUE(vec({1}).expand({3}).ravel().is_contiguous());
+}
+
+TEST(View, ExpandCountsItsElements) {
+  EXPECT_ERROR(ones({1}).expand({int64_t(1) << 62, 4}), "elements");
+}
+
 }  // namespace

@@ -112,6 +112,8 @@ class GRADUS_API Node {
   /// Who uses what is saved here: 1 for the one backward pass that frees it, 2 for every pass that keeps it and is just
   /// now inside. See Note [Passes that share a graph] in engine.cpp.
   std::atomic<uint32_t> users_{0};
+  /// Keeps tensors for its gradient. One that does not has nothing to free, so backward may pass it again.
+  bool saves_ = false;
   bool released_ = false;  // what was saved is gone
   Node* next_dead_ = nullptr;
 };
