@@ -234,17 +234,30 @@ ConstView none(ScalarType dtype) {
   return ConstView{nullptr, nullptr, nullptr, 0, dtype};
 }
 
-/// How a convolution is computed: by oneDNN, in double or int64, or rounded from f32.
+/// Whether the output has the size that its input's makes. A transposed convolution whose output_padding reaches its
+/// stride is the gradient of one with fewer outputs; oneDNN refuses that.
+bool is_whole(const ConstView& input, const ConstView& weight, const ConstView& output, const ConvolutionGeometry& g) {
+  for (int i = 0; i < input.ndim - 2; ++i) {
+    const int64_t reach = g.dilation[i] * (weight.sizes[2 + i] - 1) + 1;
+    const int64_t room = input.sizes[2 + i] + 2 * g.padding[i] - reach;
+    if (room < 0 || room / g.stride[i] + 1 != output.sizes[2 + i]) return false;
+  }
+  return true;
+}
+
+/// How a convolution is computed: by oneDNN, by unrolling, or rounded from f32.
 enum class Way { kOneDnn, kPlain, kThroughFloat };
-Way way(ScalarType dtype, const ConstView& weight, const ConvolutionGeometry& g) {
-  if (dtype == ScalarType::Float) return Way::kOneDnn;
+Way way(const ConstView& input, const ConstView& weight, const ConstView& output, const ConvolutionGeometry& g) {
+  const ScalarType dtype = input.dtype;
+  const bool whole = is_whole(input, weight, output, g);
+  if (dtype == ScalarType::Float) return whole ? Way::kOneDnn : Way::kPlain;
   if (dtype == ScalarType::Double || dtype == ScalarType::Long) return Way::kPlain;
   GRADUS_CHECK_AS(NotImplementedError, dtype == ScalarType::Half || dtype == ScalarType::BFloat16,
                   "convolution: dtype ", dtype,
                   " was given; expected float, double, half, bfloat16 or, forwards, int64");
   // bf16 is multiplied in pairs of channels; oneDNN 2.6 gives wrong input gradients for odd numbers of them.
   const bool pairs = weight.sizes[1] % 2 == 0 && weight.sizes[0] / g.groups % 2 == 0;
-  return pairs && onednn::has_convolution(dtype) ? Way::kOneDnn : Way::kThroughFloat;
+  return pairs && whole && onednn::has_convolution(dtype) ? Way::kOneDnn : Way::kThroughFloat;
 }
 
 /// oneDNN takes a bias of dense memory.
@@ -281,7 +294,7 @@ void forward_cpu(View output, ConstView input, ConstView weight, ConstView bias,
   if (is_empty(output) || is_empty(input) || is_empty(weight)) return fill(output, bias);
   if (few_channels(input, weight, output, g)) return few_channels_forward(output, input, weight, bias, g);
   const FlushDenormals flush;
-  switch (way(input.dtype, weight, g)) {
+  switch (way(input, weight, output, g)) {
     case Way::kOneDnn: {
       const DenseImage in(input, true, true), out(output, true, false);
       const DenseBias b(bias);
@@ -307,7 +320,7 @@ void backward_input_cpu(View grad_input, ConstView grad_output, ConstView weight
   if (is_empty(grad_input) || is_empty(grad_output) || is_empty(weight))
     return fill(grad_input, none(grad_input.dtype));
   const FlushDenormals flush;
-  switch (way(grad_input.dtype, weight, g)) {
+  switch (way(grad_input, weight, grad_output, g)) {
     case Way::kOneDnn: {
       const DenseImage out(grad_output, true, true), in(grad_input, true, false);
       onednn::convolution_backward_input(make_shape(grad_input, weight, grad_output, g, false), in.data(), weight.data,
@@ -340,7 +353,7 @@ void backward_weight_cpu(View grad_weight, View grad_bias, ConstView grad_output
     return few_channels_backward_weight(grad_weight, grad_bias, grad_output, input, g);
   }
   const FlushDenormals flush;
-  switch (way(input.dtype, grad_weight, g)) {
+  switch (way(input, grad_weight, grad_output, g)) {
     case Way::kOneDnn: {
       const DenseImage in(input, true, true), out(grad_output, true, true);
       const bool bias = grad_bias.data != nullptr;

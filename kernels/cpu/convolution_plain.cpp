@@ -150,20 +150,27 @@ void plain_convolution_forward(View output, ConstView input, ConstView weight, C
                                const ConvolutionGeometry& g) {
   const Shape s = make_shape(input, weight, output, g);
   const int64_t step = bias.data ? bias.strides[0] : 0;
-  if (output.dtype == ScalarType::Long)
-    return forward(s, output.as<int64_t>(), input.as<int64_t>(), weight.as<int64_t>(), bias.as<int64_t>(), step);
-  forward(s, output.as<double>(), input.as<double>(), weight.as<double>(), bias.as<double>(), step);
+  const auto run = [&]<class T>(T) { forward(s, output.as<T>(), input.as<T>(), weight.as<T>(), bias.as<T>(), step); };
+  if (output.dtype == ScalarType::Long) return run(int64_t{});
+  if (output.dtype == ScalarType::Float) return run(0.0f);
+  run(0.0);
 }
 void plain_convolution_backward_input(View grad_input, ConstView grad_output, ConstView weight,
                                       const ConvolutionGeometry& g) {
   const Shape s = make_shape(grad_input, weight, grad_output, g);
-  backward_input(s, grad_input.as<double>(), grad_output.as<double>(), weight.as<double>());
+  const auto run = [&]<class T>(T) { backward_input(s, grad_input.as<T>(), grad_output.as<T>(), weight.as<T>()); };
+  if (grad_input.dtype == ScalarType::Float) return run(0.0f);
+  run(0.0);
 }
 void plain_convolution_backward_weight(View grad_weight, View grad_bias, ConstView grad_output, ConstView input,
                                        const ConvolutionGeometry& g) {
   const Shape s = make_shape(input, grad_weight, grad_output, g);
-  backward_weight(s, grad_weight.as<double>(), grad_bias.as<double>(), grad_bias.data ? grad_bias.strides[0] : 0,
-                  grad_output.as<double>(), input.as<double>());
+  const auto run = [&]<class T>(T) {
+    backward_weight(s, grad_weight.as<T>(), grad_bias.as<T>(), grad_bias.data ? grad_bias.strides[0] : 0,
+                    grad_output.as<T>(), input.as<T>());
+  };
+  if (grad_weight.dtype == ScalarType::Float) return run(0.0f);
+  run(0.0);
 }
 
 }  // namespace gradus::inline v0::kernels

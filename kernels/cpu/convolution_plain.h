@@ -1,4 +1,5 @@
-// Convolution by matrix products over unrolled images, for what oneDNN does not take (f64, and int64 forwards).
+// Convolution by matrix products over unrolled images, for what oneDNN does not take: f64, int64 forwards, and
+// f32 whose output is smaller than the input would allow.
 #pragma once
 
 #include <kernels/convolution.h>

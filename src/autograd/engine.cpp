@@ -304,6 +304,8 @@ class Walk {
       if (replacement.defined()) {
         GRADUS_CHECK(replacement.sizes() == g.sizes(), "hook of ", n->name_, ": it returned a gradient of shape ",
                      replacement.sizes(), "; expected ", g.sizes());
+        GRADUS_CHECK(replacement.scalar_type() == g.scalar_type(), "hook of ", n->name_,
+                     ": it returned a gradient of type ", replacement.dtype(), "; expected ", g.dtype());
         g = replacement;
       }
     }

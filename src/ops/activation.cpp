@@ -6,6 +6,7 @@
 
 #include "../autograd/recording.h"
 #include "pointwise_plan.h"
+#include "scalar_range.h"
 
 namespace gradus::inline v0::ops {
 
@@ -99,6 +100,8 @@ Tensor leaky_relu_backward(const Tensor& grad_output, const Tensor& self, const 
 Tensor threshold(const Dest& dest, const Tensor& self, const Scalar& threshold, const Scalar& value) {
   GRADUS_CHECK_AS(TypeError, self.scalar_type() != ScalarType::Bool,
                   "threshold: a bool tensor was given; expected numbers");
+  check_storable("threshold", threshold, self.scalar_type());
+  check_storable("threshold", value, self.scalar_type());
   auto r = recording(dest, self);
   r.keep_self();
   Pointwise p(dest, "threshold", Promote::kArithmetic, self);
@@ -129,10 +132,12 @@ Tensor threshold_backward(const Tensor& grad_output, const Tensor& self, const S
 Tensor hardtanh(const Dest& dest, const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
   GRADUS_CHECK_AS(TypeError, self.scalar_type() != ScalarType::Bool,
                   "hardtanh: a bool tensor was given; expected numbers");
+  const Scalar low = lower_bound("hardtanh", min_val, self.scalar_type());
+  const Scalar high = upper_bound("hardtanh", max_val, self.scalar_type());
   auto r = recording(dest, self);
   r.keep_self();
   Pointwise p(dest, "hardtanh", Promote::kArithmetic, self);
-  kernels::clamp_scalar(p.device(), p.loop(), min_val, max_val);
+  kernels::clamp_scalar(p.device(), p.loop(), low, high);
   Tensor out = p.finish();
   if (r) {
     r.node("HardtanhBackward0", out, [x = r.save(0), min_val, max_val](const GradIn& g, GradOut& d) {

@@ -7,6 +7,7 @@
 
 #include "../autograd/recording.h"
 #include "pointwise_plan.h"
+#include "scalar_range.h"
 
 namespace gradus::inline v0::ops {
 
@@ -58,11 +59,13 @@ Tensor between(const Dest& dest, const char* op, const Tensor& self, const std::
   {
     const Tensor input =
         promoted(dest, op, self, {Operand(self), Operand(min ? *min : *max), Operand(max ? *max : *min)});
+    const Scalar low = min ? lower_bound(op, *min, input.scalar_type()) : Scalar();
+    const Scalar high = max ? upper_bound(op, *max, input.scalar_type()) : Scalar();
     Pointwise p(dest, op, Promote::kArithmetic, input);
     if (min && max) {
-      kernels::clamp_scalar(p.device(), p.loop(), *min, *max);
+      kernels::clamp_scalar(p.device(), p.loop(), low, high);
     } else {
-      (min ? kernels::clamp_min_scalar : kernels::clamp_max_scalar)(p.device(), p.loop(), min ? *min : *max);
+      (min ? kernels::clamp_min_scalar : kernels::clamp_max_scalar)(p.device(), p.loop(), min ? low : high);
     }
     out = p.finish();
   }

@@ -10,6 +10,7 @@
 
 #include "pointwise_plan.h"
 #include "raw_fill.h"
+#include "scalar_range.h"
 #include "view_geometry.h"
 
 namespace gradus::inline v0::ops {
@@ -175,9 +176,11 @@ Tensor fill_target(const Dest& dest, const Tensor& self) {
 
 Tensor fill(const Dest& dest, const Tensor& self, const Scalar& value) {
   auto r = recording(dest, self);
+  const ScalarType dtype = defined(self, "fill_").dtype_;
+  GRADUS_CHECK_AS(TypeError, !value.isComplex() || is_complex(dtype), "fill_: a complex value ", value,
+                  " cannot be stored in a tensor of type ", dtype);
+  check_storable("fill_", value, dtype);
   Tensor out = fill_target(dest, self);
-  GRADUS_CHECK_AS(TypeError, !value.isComplex() || is_complex(out.scalar_type()), "fill_: a complex value ", value,
-                  " cannot be stored in a tensor of type ", out.dtype());
   fill_raw(out, value);
   if (r) r.node("FillBackward0", out, [](const GradIn& g, GradOut& d) { d[0] = gradus::zeros_like(g[0]); });
   return out;

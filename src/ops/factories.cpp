@@ -8,6 +8,7 @@
 
 #include "pointwise_plan.h"
 #include "raw_fill.h"
+#include "scalar_range.h"
 #include "view_geometry.h"
 
 namespace gradus::inline v0::ops {
@@ -44,6 +45,7 @@ Tensor finish(Tensor out, const TensorOptions& o) {
 
 Tensor filled(const Dest& dest, const char* op, IntArrayRef size, const Scalar& value, const TensorOptions& o) {
   Tensor out = allocate(dest, op, size, o);
+  check_storable(op, value, out.scalar_type());
   fill_raw(out, value);
   return finish(dest, out, o);
 }
@@ -66,8 +68,8 @@ MemoryFormat format_of(const char* op, const TensorOptions& o, std::optional<Mem
 Tensor filled_like(const char* op, const Tensor& self, const Scalar& value, const TensorOptions& o,
                    std::optional<MemoryFormat> f) {
   Tensor out = ops::empty_like(self, o.requires_grad(std::nullopt), f);
+  check_storable(op, value, out.scalar_type());
   fill_raw(out, value);
-  (void)op;
   return finish(out, o);
 }
 
@@ -148,6 +150,7 @@ Tensor full_like(const Tensor& self, const Scalar& fill_value, const TensorOptio
 }
 Tensor scalar_tensor(const Scalar& s, const TensorOptions& options) {
   check_options("scalar_tensor", options);
+  check_storable("scalar_tensor", s, options.scalar_type());
   return finish(core::scalar_tensor(s, options.scalar_type(), options.device(), false), options);
 }
 

@@ -7,6 +7,7 @@
 
 #include "pointwise_plan.h"
 #include "raw_fill.h"
+#include "scalar_range.h"
 #include "view_geometry.h"
 
 namespace gradus::inline v0::ops {
@@ -101,6 +102,7 @@ Tensor pad_with_elements(const Tensor& self, IntArrayRef pad, Border border, std
 Tensor pad_with_value(const char* op, const Tensor& self, IntArrayRef pad, const Scalar& value) {
   check_pad(op, self, pad);
   const TensorImpl& t = *self.impl();
+  check_storable(op, value, t.dtype_);
   auto r = recording(self);
   DimVector sizes(t.sizes());
   for (size_t d = 0; d < sizes.size(); ++d) {

@@ -4,6 +4,7 @@
 #include "ops/surface/generated/ops_indexing.h"
 
 #include "indexing_plan.h"
+#include "scalar_range.h"
 
 namespace gradus::inline v0::ops {
 
@@ -184,7 +185,7 @@ Tensor fill_along(const Dest& dest, const Tensor& self, int64_t dim, const Tenso
 
 Tensor index_fill(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
   auto r = recording(dest, self);
-  defined(self, "index_fill");
+  check_storable("index_fill", value, defined(self, "index_fill").dtype_);
   Tensor out = fill_along(dest, self, dim, index, core::scalar_tensor(value, self.scalar_type(), self.device(), false));
   if (r) {
     r.node("IndexFillBackward0", out, [i = r.save_other(index), dim](const GradIn& g, GradOut& d) {
@@ -350,7 +351,7 @@ Tensor scatter(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& 
 Tensor scatter(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
   const char* op = dest.is_inplace() ? "scatter_" : "scatter";
   auto r = recording(dest, self);
-  defined(self, op);
+  check_storable(op, value, defined(self, op).dtype_);
   Tensor out = scatter_into(dest, {op, dim, kernels::Scatter::kAssign}, self, index,
                             core::scalar_tensor(value, self.scalar_type(), self.device(), false));
   if (r) {
@@ -383,7 +384,7 @@ Tensor scatter(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& 
                std::string_view reduce) {
   const char* op = dest.is_inplace() ? "scatter_" : "scatter";
   auto r = recording(dest, self);
-  defined(self, op);
+  check_storable(op, value, defined(self, op).dtype_);
   const kernels::Scatter how = reduction_of(op, reduce);
   Tensor out = scatter_into(dest, {op, dim, how}, self, index,
                             core::scalar_tensor(value, self.scalar_type(), self.device(), false));

@@ -7,6 +7,7 @@
 
 #include "../autograd/recording.h"
 #include "pointwise_plan.h"
+#include "scalar_range.h"
 
 namespace gradus::inline v0::ops {
 
@@ -25,6 +26,9 @@ Tensor choose(const Dest& dest, const char* op, const Tensor& condition, Operand
   GRADUS_CHECK((!a.tensor || a.tensor->defined()) && (!b.tensor || b.tensor->defined()), op,
                ": an input is an undefined tensor; expected one with data");
   const ScalarType dtype = dest.is_inplace() ? dest.target().scalar_type() : result_type({a, b});
+  for (const Operand& o : {a, b}) {
+    if (o.scalar) check_storable(op, *o.scalar, dtype);
+  }
   Tensor left, right;
   if (a.tensor && a.tensor->scalar_type() != dtype) left = cast(*a.tensor, dtype);
   if (b.tensor && b.tensor->scalar_type() != dtype) right = cast(*b.tensor, dtype);
@@ -109,6 +113,7 @@ Tensor masked_fill(const Dest& dest, const Tensor& self, const Tensor& mask, con
   auto r = recording(dest, self);
   check_mask(self, mask);
   check_fits(self, value.type());
+  check_storable("masked_fill", value, self.scalar_type());
   Tensor fill = core::scalar_tensor(value, self.scalar_type(), self.device(), false);
   Tensor out = choose(dest, "masked_fill", mask, fill, self);
   if (r) {

@@ -55,23 +55,9 @@ void AdamBase::check_options(const OptimizerOptions& options) const {
 void AdamBase::add_work(Work& work, const Tensor& p, AdamParamState& s, bool amsgrad) const {
   const char* name = name_of(decoupled_);
   Tensor grad = matching_grad(name, p);
-  if (!s.exp_avg_.defined()) {
-    s.exp_avg_ = zeros_beside(p);
-    s.exp_avg_sq_ = zeros_beside(p);
-  }
-  if (amsgrad && !s.max_exp_avg_sq_.defined()) s.max_exp_avg_sq_ = zeros_beside(p);
-  for (const Tensor* t : {&s.exp_avg_, &s.exp_avg_sq_, &s.max_exp_avg_sq_}) {
-    GRADUS_CHECK(!t->defined() || (t->sizes() == p.sizes() && t->scalar_type() == p.scalar_type()), name,
-                 ": the state of a parameter of shape ", p.sizes(), " and type ", p.dtype(), " has shape ", t->sizes(),
-                 " and type ", t->dtype(), "; expected equal ones");
-  }
-  // A state read from a file is contiguous; bring it into the parameter's order once.
-  for (Tensor* t : {&s.exp_avg_, &s.exp_avg_sq_, &s.max_exp_avg_sq_}) {
-    if (!t->defined() || t->strides() == p.strides() || (t->is_contiguous() && p.is_contiguous())) continue;
-    Tensor ordered = zeros_beside(p);
-    ordered.copy_(*t);
-    *t = ordered;
-  }
+  fit_state(name, p, s.exp_avg_);
+  fit_state(name, p, s.exp_avg_sq_);
+  if (amsgrad) fit_state(name, p, s.max_exp_avg_sq_);
   begin_step(name, p);
   ++s.step_;
   work.tensors.push_back({p.data_ptr(), grad.data_ptr(), s.exp_avg_.data_ptr(), s.exp_avg_sq_.data_ptr(),

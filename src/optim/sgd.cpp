@@ -42,18 +42,15 @@ Tensor SGD::step(LossClosure closure) {
     for (const Tensor& p : group.params()) {
       if (!p.grad().defined()) continue;
       kept.push_back(matching_grad("SGD", p));
-      begin_step("SGD", p);
       kernels::SgdTensor t{p.data_ptr(), kept.back().data_ptr(), nullptr, p.numel(), false, p.scalar_type()};
       if (o.momentum() != 0) {
         auto& state = state_[p.impl()];
         if (!state) state = make_state();
         auto& s = static_cast<SGDParamState&>(*state);
-        if (!s.momentum_buffer_.defined()) {
-          s.momentum_buffer_ = zeros_beside(p);
-          t.first = true;
-        }
+        t.first = fit_state("SGD", p, s.momentum_buffer_);
         t.momentum = s.momentum_buffer_.data_ptr();
       }
+      begin_step("SGD", p);
       work.push_back(t);
     }
     if (work.empty()) continue;

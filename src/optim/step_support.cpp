@@ -26,6 +26,22 @@ Tensor zeros_beside(const Tensor& p) {
   return z;
 }
 
+bool fit_state(const char* optimizer, const Tensor& p, Tensor& state) {
+  if (!state.defined()) {
+    state = zeros_beside(p);
+    return true;
+  }
+  GRADUS_CHECK(state.sizes() == p.sizes() && state.scalar_type() == p.scalar_type() && state.device() == p.device(),
+               optimizer, ": the state of a parameter of shape ", p.sizes(), ", type ", p.dtype(), " on ", p.device(),
+               " has shape ", state.sizes(), ", type ", state.dtype(), " on ", state.device(),
+               "; expected equal ones (a parameter that changed needs a new optimizer)");
+  if (state.strides() == p.strides() || (state.is_contiguous() && p.is_contiguous())) return false;
+  Tensor ordered = zeros_beside(p);
+  ordered.copy_(state.detach());
+  state = ordered;
+  return false;
+}
+
 void begin_step(const char* optimizer, const Tensor& p) {
   GRADUS_CHECK_AS(TypeError, is_floating_point(p.scalar_type()), optimizer, ": a parameter of type ", p.dtype(),
                   " was given; expected a floating type");

@@ -9,6 +9,10 @@ namespace gradus::inline v0::optim {
 Tensor matching_grad(const char* optimizer, const Tensor& p);
 /// Zeros like `p`, in its memory order.
 Tensor zeros_beside(const Tensor& p);
+/// Makes `state` a buffer that a kernel may walk beside `p`: zeros where there is none yet, the parameter's memory
+/// order where a file, a program or a new layout brought another. Refuses another shape, type or device. True if it was
+/// new.
+bool fit_state(const char* optimizer, const Tensor& p, Tensor& state);
 /// Refuses parameters whose memory the fused kernels cannot walk, counts the write.
 void begin_step(const char* optimizer, const Tensor& p);
 

@@ -65,6 +65,19 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+// Where the links at the end of the path lead, also if nothing is there yet. A circle stays what it is: a link.
+std::string behind_links(std::string path) {
+  constexpr int kMostLinks = 40;  // Linux follows as many
+  for (int i = 0; i < kMostLinks; ++i) {
+    char to[4096];
+    const ssize_t n = ::readlink(path.c_str(), to, sizeof to);
+    if (n <= 0 || n == sizeof to) break;
+    const std::string next(to, static_cast<size_t>(n));
+    path = next[0] == '/' ? next : folder_of(path) + "/" + next;
+  }
+  return path;
+}
+
 }  // namespace
 
 std::unique_ptr<ByteSource> open_file(const std::string& op, const std::string& path) {
@@ -84,25 +97,37 @@ std::unique_ptr<ByteSource> open_memory(const std::string& op, const void* data,
   return std::make_unique<MemorySource>(op, data, size, std::move(owner));
 }
 
-AtomicFile::AtomicFile(std::string op, std::string path) : op_(std::move(op)), path_(std::move(path)) {
+AtomicFile::AtomicFile(std::string op, std::string path)
+    : op_(std::move(op)), path_(std::move(path)), target_(behind_links(path_)) {
+  buffer_.reserve(kBuffer);
+  struct stat old {};
+  const bool exists = ::stat(target_.c_str(), &old) == 0;
+  if (!exists && errno != ENOENT) fail("be opened");
+  if (exists && !S_ISREG(old.st_mode)) {
+    fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd_ < 0) fail("be opened");
+    return;
+  }
   // Process and counter in the name: neither two processes nor two threads write into each other's file.
   static std::atomic<uint64_t> counter{0};
-  temporary_ = path_ + "." + std::to_string(::getpid()) + "." + std::to_string(counter++) + ".tmp";
-  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  temporary_ = target_ + "." + std::to_string(::getpid()) + "." + std::to_string(counter++) + ".tmp";
+  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? old.st_mode & 0777 : 0666);
   if (fd_ < 0) fail("be created");
-  buffer_.reserve(kBuffer);
+  // open() took the umask's bits away, which the old file may have had. A file system without modes is no error.
+  if (exists) ::fchmod(fd_, old.st_mode & 0777);
 }
 
 AtomicFile::~AtomicFile() {
   if (fd_ < 0) return;
   ::close(fd_);
-  ::unlink(temporary_.c_str());
+  if (!direct()) ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::fail(const char* action) const {
   const int error = errno;
-  GRADUS_CHECK(false, op_, ": ", path_, ": cannot ", action, ": ", std::strerror(error),
-               "; expected a writable folder with enough space (an existing file is left as it was)");
+  GRADUS_CHECK(false, op_, ": ", path_, ": cannot ", action, ": ", std::strerror(error), "; expected ",
+               direct() ? "a file, or a device or pipe that takes all bytes"
+                        : "a writable folder with enough space (an existing file is left as it was)");
   std::abort();  // never reached: the check above throws
 }
 
@@ -130,12 +155,14 @@ void AtomicFile::write(const void* data, uint64_t bytes) {
 
 void AtomicFile::commit() {
   flush();
-  if (::fsync(fd_) != 0) fail("be written to disk");
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("be replaced");
+  // Pipes and many devices have nothing to bring to disk and say EINVAL.
+  if (::fsync(fd_) != 0 && !(direct() && errno == EINVAL)) fail("be written to disk");
+  if (!direct() && ::rename(temporary_.c_str(), target_.c_str()) != 0) fail("be replaced");
   ::close(fd_);
   fd_ = -1;
+  if (direct()) return;
   // The rename itself lasts only once the folder is on disk; a file system that cannot do that is not an error.
-  const int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int folder = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;
   ::fsync(folder);
   ::close(folder);

@@ -29,7 +29,8 @@ std::unique_ptr<ByteSource> open_memory(const std::string& op, const void* data,
                                         std::shared_ptr<const void> owner = nullptr);
 
 // Writes beside `path` and moves the result over it in commit(): a reader sees the old file or the new one, also after
-// a crash. Without commit() the destructor removes what was written.
+// a crash. Without commit() the destructor removes what was written. Symbolic links stay and lead to the new file,
+// which keeps the old one's mode. A device or a pipe cannot be replaced: it is written directly.
 class AtomicFile {
  public:
   AtomicFile(std::string op, std::string path);
@@ -44,7 +45,10 @@ class AtomicFile {
   [[noreturn]] void fail(const char* action) const;
   void flush();
 
-  std::string op_, path_, temporary_, buffer_;
+  bool direct() const { return temporary_.empty(); }
+
+  std::string op_, path_, target_;  // the path as given, and without symbolic links at its end
+  std::string temporary_, buffer_;
   int fd_ = -1;
 };
 

@@ -74,6 +74,16 @@ TEST(Engine, AHookReplacesAGradientAndCanBeRemoved) {
   EXPECT_ERROR(vec({1}).register_hook([](const Tensor&) {}), "does not require a gradient");
 }
 
+TEST(Engine, AHookMustKeepTheShapeAndTheType) {
+  Tensor a = leaf({1, 2});
+  unsigned number = a.register_hook([](const Tensor& g) { return g.to(kFloat); });
+  EXPECT_ERROR(a.sum().backward(), "it returned a gradient of type Float; expected Double");
+  a.remove_hook(number);
+  a.register_hook([](const Tensor& g) { return g.sum(); });
+  EXPECT_ERROR(a.sum().backward(), "it returned a gradient of shape");
+  EXPECT_FALSE(a.grad().defined());
+}
+
 TEST(Engine, AHookMayRunAnotherBackward) {
   Tensor a = leaf({1, 2}), other = leaf({4});
   Tensor b = a * 2;

@@ -178,7 +178,10 @@ class Nonsense {
     if (one_in(5)) return tensor();
     Tensor t = zeros(alike_ && one_in(2) ? shape_ : shape(), one_in(6) ? kInt : kLong);
     const bool wild = one_in(4);
-    for (int64_t i = 0; i < t.numel(); ++i) t.view({-1})[i].fill_(wild ? integer() : below(2));
+    for (int64_t i = 0; i < t.numel(); ++i) {
+      // As a tensor: what the type cannot hold wraps instead of being refused.
+      t.view({-1})[i].fill_(full({}, wild ? integer() : below(2), kLong));
+    }
     return t;
   }
   Tensor tensor() {

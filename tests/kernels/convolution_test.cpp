@@ -15,6 +15,7 @@ namespace {
 struct Case {
   std::vector<int64_t> input, weight;  // [n, c, spatial], [o, c / groups, kernel]
   int64_t stride = 1, padding = 0, dilation = 1, groups = 1;
+  int64_t fewer = 0;  // outputs left out at each dimension's end, as a large output_padding does
 };
 
 enum class Layout { kContiguous, kChannelsLast, kSpread };
@@ -107,7 +108,7 @@ template <class T>
 void check(const Case& c, Layout image, Layout filter, bool with_bias) {
   std::vector<int64_t> out = {c.input[0], c.weight[0]};
   for (size_t i = 2; i < c.input.size(); ++i) {
-    out.push_back((c.input[i] + 2 * c.padding - c.dilation * (c.weight[i] - 1) - 1) / c.stride + 1);
+    out.push_back((c.input[i] + 2 * c.padding - c.dilation * (c.weight[i] - 1) - 1) / c.stride + 1 - c.fewer);
   }
   Stored<T> input(c.input, image), weight(c.weight, filter), bias({c.weight[0]}, filter), output(out, image);
   const auto xi = numbers(input.numel(), 1), xw = numbers(weight.numel(), 2), xb = numbers(c.weight[0], 3),
@@ -169,6 +170,9 @@ const std::vector<Case>& cases() {
       {{2, 3, 6, 6}, {4, 3, 5, 5}, 1, 4},
       {{0, 3, 6, 6}, {4, 3, 3, 3}},
       {{3, 1, 6, 33}, {16, 1, 3, 3}, 2, 0},
+      {{2, 16, 9, 8}, {6, 16, 3, 2}, 1, 1, 2, 1, 1},
+      {{2, 1, 12, 11}, {3, 1, 3, 3}, 1, 1, 3, 1, 2},
+      {{2, 4, 15}, {6, 2, 3}, 2, 1, 4, 2, 1},
   };
   return list;
 }

@@ -187,6 +187,23 @@ TEST(Containers, ModuleListRegisters) {
 }
 
 // Pain 26: sizes that cannot be throw, nothing is killed.
+// A transposed convolution may add more outputs than its stride, up to its dilation: the rest stays the bias.
+TEST(Layers, TransposedConvolutionWithOutputPaddingBeyondItsStride) {
+  for (const ScalarType type : {kFloat, kDouble}) {
+    const Tensor x = (arange(2, type) + 1).view({1, 1, 2}).requires_grad_();
+    const Tensor w = (arange(2, type) * 9 + 1).view({1, 1, 2}).requires_grad_();
+    const Tensor y = gradus::convolution(x, w, full({1}, 5, type), {1}, {0}, {2}, true, {1}, 1);
+    // x[i] goes to y[i] times 1 and to y[i + 2] times 10.
+    const int64_t wanted[] = {6, 7, 15, 25, 5};
+    for (int64_t i = 0; i < 5; ++i) EXPECT_EQ(y[0][0][i].item<double>(), static_cast<double>(wanted[i]));
+    (y * arange(5, type)).sum().backward();
+    EXPECT_EQ(x.grad()[0][0][0].item<double>(), 0 * 1 + 2 * 10);
+    EXPECT_EQ(x.grad()[0][0][1].item<double>(), 1 * 1 + 3 * 10);
+    EXPECT_EQ(w.grad()[0][0][0].item<double>(), 0 * 1 + 1 * 2);
+    EXPECT_EQ(w.grad()[0][0][1].item<double>(), 2 * 1 + 3 * 2);
+  }
+}
+
 TEST(Layers, InvalidOptionsThrow) {
   EXPECT_THROW(nn::Linear(-1, 2), ValueError);
   EXPECT_THROW(nn::Conv2d(nn::Conv2dOptions(3, 4, 3).groups(0)), ValueError);

@@ -2,6 +2,8 @@
 // errors.
 #include "support/vectors.h"
 
+#include <functional>
+
 using namespace gradus;
 using namespace support;
 
@@ -264,6 +266,89 @@ TEST(Pointwise, MetaTensorsComputeShapesOnly) {
   EXPECT_EQ((huge < 1).scalar_type(), kBool);
   EXPECT_EQ(gradus::where(huge < 1, huge, 0).sizes(), huge.sizes());
   EXPECT_EQ(gradus::empty({3}, TensorOptions(kMeta).dtype(kLong)).remainder(2).scalar_type(), kLong);
+}
+
+// Every operator that stores a given number, here into the first element of a tensor.
+std::vector<std::pair<const char*, std::function<Tensor(ScalarType, const Scalar&)>>> stores() {
+  const auto two = [](ScalarType t) { return gradus::zeros({2}, t); };
+  const Tensor first = longs({0}), mask = longs({1, 0}).to(kBool);
+  return {
+      {"fill_", [=](ScalarType t, const Scalar& v) { return two(t).fill_(v); }},
+      {"fill_ of nothing",
+       [=](ScalarType t, const Scalar& v) { return two(t).slice(0, 0, 0).fill_(v), two(t).fill_(v); }},
+      {"full", [=](ScalarType t, const Scalar& v) { return gradus::full({2}, v, t); }},
+      {"new_full", [=](ScalarType t, const Scalar& v) { return two(t).new_full({2}, v); }},
+      {"full_like", [=](ScalarType t, const Scalar& v) { return gradus::full_like(two(t), v); }},
+      {"scalar_tensor", [=](ScalarType t, const Scalar& v) { return gradus::scalar_tensor(v, t).view({1}); }},
+      {"masked_fill", [=](ScalarType t, const Scalar& v) { return two(t).masked_fill(mask, v); }},
+      {"masked_fill_", [=](ScalarType t, const Scalar& v) { return two(t).masked_fill_(mask, v); }},
+      {"index_fill", [=](ScalarType t, const Scalar& v) { return two(t).index_fill(0, first, v); }},
+      {"scatter", [=](ScalarType t, const Scalar& v) { return two(t).scatter(0, first, v); }},
+      {"scatter add", [=](ScalarType t, const Scalar& v) { return two(t).scatter(0, first, v, "add"); }},
+      {"constant_pad_nd",
+       [=](ScalarType t, const Scalar& v) {
+         return gradus::constant_pad_nd(two(t), {1, 0}, v);
+       }},
+      {"threshold", [=](ScalarType t, const Scalar& v) { return gradus::threshold(two(t), 0, v); }},
+  };
+}
+
+// As PyTorch 2.15: fractions are cut off, negative integers wrap into unsigned types once.
+TEST(Pointwise, NumbersThatAnIntegerTypeCannotHoldAreRefused) {
+  struct Stored {
+    ScalarType dtype;
+    Scalar value;
+    int64_t result;
+  };
+  const int64_t least = INT64_MIN, most = INT64_MAX;
+  const Stored good[] = {
+      {kChar, 127, 127},   {kChar, -128, -128},   {kChar, 127.9, 127},     {kChar, -0.5, 0},
+      {kByte, 255, 255},   {kByte, -1, 255},      {kByte, -255, 1},        {kByte, 255.9, 255},
+      {kByte, -0.0, 0},    {kByte, true, 1},      {kShort, 300, 300},      {kInt, 2147483647.5, 2147483647},
+      {kLong, most, most}, {kLong, least, least}, {kLong, -0x1p63, least}, {kBool, 300, 1}};
+  const std::pair<ScalarType, Scalar> bad[] = {
+      {kChar, 300},  {kChar, 128},  {kChar, -129}, {kChar, -128.5}, {kChar, 128.0},  {kChar, kNan}, {kChar, 1e10},
+      {kByte, 256},  {kByte, -256}, {kByte, -0.5}, {kByte, least},  {kShort, 40000}, {kInt, 1e10},  {kInt, most},
+      {kInt, -kInf}, {kInt, kNan},  {kLong, kNan}, {kLong, kInf},   {kLong, 0x1p63}};
+  for (const auto& [name, store] : stores()) {
+    for (const Stored& s : good) {
+      if (s.dtype == kBool && std::string_view(name) == "threshold") continue;
+      EXPECT_EQ(store(s.dtype, s.value)[0].to(kLong).item<int64_t>(), s.result)
+          << name << str(" ", s.dtype, " ", s.value);
+    }
+    for (const auto& [dtype, value] : bad) {
+      SCOPED_TRACE(name + str(" ", dtype, " ", value));
+      EXPECT_ERROR(store(dtype, value), "cannot be represented as");
+    }
+  }
+  EXPECT_ERROR(gradus::threshold(gradus::zeros({1}, kChar), 300, 0), "cannot be represented as");
+  EXPECT_ERROR(gradus::where(longs({1}).to(kBool), gradus::zeros({1}, kChar), 300), "cannot be represented as");
+  expect_values(gradus::full({1}, 1e300, kHalf).to(kDouble), {kInf});
+}
+
+TEST(Pointwise, BoundsBeyondAnIntegerTypesRange) {
+  const Tensor x = longs({-128, 0, 127}).to(kChar), y = longs({0, 5, 255}).to(kByte);
+  for (const Tensor& unchanged : {x.clamp(-300, 300), x.clamp_min(-300), x.clamp_max(300), x.clone().clamp_(-300, 300),
+                                  gradus::hardtanh(x, -300, 300), gradus::hardtanh(x, -1e30, 1e30)}) {
+    EXPECT_TRUE(unchanged.equal(x));
+  }
+  for (const Tensor& unchanged : {y.clamp(-1, 300), y.clamp_min(-1), y.clamp_max(256), gradus::hardtanh(y, -1, 300)}) {
+    EXPECT_TRUE(unchanged.equal(y));
+  }
+  EXPECT_TRUE(gradus::hardtanh(y).equal(longs({0, 1, 1}).to(kByte)));
+  EXPECT_TRUE(x.clamp(-300, 5).equal(longs({-128, 0, 5}).to(kChar)));
+  const char* message = "outside the representable range of Char";
+  EXPECT_ERROR(x.clamp(300, 400), message);
+  EXPECT_ERROR(x.clamp(-400, -300), message);
+  EXPECT_ERROR(x.clamp_min(300), message);
+  EXPECT_ERROR(x.clamp_max(-300), message);
+  EXPECT_ERROR(x.clone().clamp_(300), message);
+  EXPECT_ERROR(gradus::hardtanh(x, 300, 400), message);
+  EXPECT_ERROR(gradus::hardtanh(x, -400, -300), message);
+  EXPECT_ERROR(gradus::hardtanh(x, kNan, 1), message);
+  EXPECT_ERROR(y.clamp_max(-1), "outside the representable range of Byte");
+  // A fractional bound makes the result floating: nothing is out of range there.
+  expect_values(x.clamp(-1e10, 1e10).to(kDouble), {-128, 0, 127});
 }
 
 }  // namespace

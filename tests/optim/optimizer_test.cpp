@@ -175,4 +175,76 @@ TEST(Optimizer, ParameterInAnotherMemoryOrder) {
   EXPECT_TRUE(p.is_contiguous(MemoryFormat::ChannelsLast));
 }
 
+// One step after `change`, which may alter the parameter or its state; true if it was refused.
+template <class Options, class Change>
+bool refused(const Options& options, const Change& change) {
+  Tensor p = ones({4}, kFloat).requires_grad_();
+  std::conditional_t<std::is_same_v<Options, SGDOptions>, SGD, Adam> opt({p}, options);
+  p.mutable_grad() = ones({4}, kFloat);
+  opt.step();
+  change(p, *opt.state().at(p.impl()));
+  p.mutable_grad() = ones(p.sizes(), p.options().requires_grad(false));
+  try {
+    opt.step();
+  } catch (const Error&) {
+    return true;
+  }
+  return false;
+}
+
+TEST(Optimizer, StateThatNoLongerFitsIsRefused) {
+  const auto longer = [](Tensor& p, OptimizerParamState&) { p.set_data(ones({400}, kFloat)); };
+  const auto wider = [](Tensor& p, OptimizerParamState&) { p.set_data(ones({4}, kDouble)); };
+  const auto unchanged = [](Tensor&, OptimizerParamState&) {};
+  EXPECT_FALSE(refused(SGDOptions(.1).momentum(.9), unchanged));
+  EXPECT_TRUE(refused(SGDOptions(.1).momentum(.9), longer));
+  EXPECT_TRUE(refused(SGDOptions(.1).momentum(.9), wider));
+  EXPECT_TRUE(refused(AdamOptions(.1), longer));
+  EXPECT_TRUE(refused(AdamOptions(.1).amsgrad(true), wider));
+  const auto put = [](const Tensor& t) {
+    return [t](Tensor&, OptimizerParamState& s) { static_cast<SGDParamState&>(s).momentum_buffer(t); };
+  };
+  EXPECT_TRUE(refused(SGDOptions(.1).momentum(.9), put(ones({3}, kFloat))));
+  EXPECT_TRUE(refused(SGDOptions(.1).momentum(.9), put(ones({4}, kDouble))));
+  EXPECT_FALSE(refused(SGDOptions(.1).momentum(.9), put(ones({4}, kFloat))));
+  // One of Adam's two buffers alone: the other begins at zero.
+  EXPECT_FALSE(refused(AdamOptions(.1),
+                       [](Tensor&, OptimizerParamState& s) { static_cast<AdamParamState&>(s).exp_avg_sq(Tensor()); }));
+}
+
+// The second step's p is 1 - .1 * (.9 * buffer + 1), element by element, in whatever order each lies in memory.
+TEST(Optimizer, MomentumInAnotherMemoryOrderThanTheParameter) {
+  const Tensor buffer = arange(6, kDouble).reshape({2, 3});
+  for (const bool transposed : {false, true}) {
+    Tensor p = (transposed ? ones({3, 2}, kDouble).t() : ones({2, 3}, kDouble)).detach().requires_grad_();
+    for (const Tensor& put : {buffer.clone(), buffer.t().contiguous().t()}) {
+      NoGradGuard guard;
+      p.fill_(1);
+      SGD opt({p}, SGDOptions(.1).momentum(.9));
+      p.mutable_grad() = zeros({2, 3}, kDouble);
+      opt.step();
+      static_cast<SGDParamState&>(*opt.state().at(p.impl())).momentum_buffer(put);
+      p.mutable_grad() = ones({2, 3}, kDouble);
+      opt.step();
+      EXPECT_TRUE(allclose(p, 1 - .1 * (.9 * buffer + 1))) << transposed;
+    }
+  }
+}
+
+TEST(Optimizer, MomentumResumesForATransposedParameter) {
+  const support::TemporaryFolder folder;
+  const auto make = [] { return ones({3, 2}, kDouble).t().detach().requires_grad_(); };
+  const Tensor g = arange(6, kDouble).reshape({2, 3});
+  Tensor p = make(), q = make();
+  SGD a({p}, SGDOptions(.1).momentum(.9)), b({q}, SGDOptions(.1).momentum(.9));
+  p.mutable_grad() = g.clone();
+  a.step();
+  save(a, folder.file("a"));
+  load(b, folder.file("a"));
+  q.mutable_grad() = g.clone();
+  b.step();
+  // v = .9 * g + g = 1.9 g.
+  EXPECT_TRUE(allclose(q, 1 - .19 * g));
+}
+
 }  // namespace

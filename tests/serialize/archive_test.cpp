@@ -1,10 +1,15 @@
 // save, load and the archives behind them.
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
 #include <cmath>
 #include <limits>
 #include <random>
 #include <sstream>
+#include <thread>
 
 #include <gradus/core/ivalue.h>
 #include <gradus/ops/ops.h>
@@ -243,6 +248,85 @@ TEST(Archive, FailedWritesAreTold) {
   EXPECT_THROW(gradus::load(
                    loaded, [](uint64_t, void*, size_t) { return size_t{0}; }, [] { return size_t{1} << 60; }),
                gradus::Error);
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat info {};
+  EXPECT_EQ(lstat(path.c_str(), &info), 0) << path;
+  return info.st_mode;
+}
+bool holds(const std::string& path, const Tensor& expected) {
+  Tensor loaded;
+  gradus::load(loaded, path);
+  return gradus::equal(loaded, expected);
+}
+
+TEST(Save, SymbolicLinksStayAndLeadToTheNewFile) {
+  const TemporaryFolder folder;
+  const Tensor t = gradus::arange(3);
+  std::filesystem::create_directory(folder.file("inner"));
+  write_file(folder.file("inner/target"), "old");
+  std::filesystem::create_symlink("inner/target", folder.file("relative"));
+  std::filesystem::create_symlink(folder.file("relative"), folder.file("twice"));
+  gradus::save(t, folder.file("twice"));
+  EXPECT_TRUE(S_ISLNK(mode_of(folder.file("relative"))));
+  EXPECT_TRUE(S_ISLNK(mode_of(folder.file("twice"))));
+  EXPECT_TRUE(S_ISREG(mode_of(folder.file("inner/target"))));
+  EXPECT_TRUE(holds(folder.file("inner/target"), t));
+
+  std::filesystem::create_symlink("inner/new", folder.file("dangling"));
+  gradus::save(t, folder.file("dangling"));
+  EXPECT_TRUE(S_ISLNK(mode_of(folder.file("dangling"))));
+  EXPECT_TRUE(holds(folder.file("inner/new"), t));
+
+  std::filesystem::create_symlink("circle", folder.file("circle"));
+  EXPECT_THROW(gradus::save(t, folder.file("circle")), gradus::Error);
+  EXPECT_TRUE(S_ISLNK(mode_of(folder.file("circle"))));
+  EXPECT_THROW(gradus::save(t, folder.file("inner")), gradus::Error);
+  EXPECT_EQ(folder.file_count(), 5u);  // inner, relative, twice, dangling, circle: nothing was left behind
+}
+
+TEST(Save, KeepsTheModeOfAFile) {
+  const TemporaryFolder folder;
+  const Tensor t = gradus::ones({2});
+  const mode_t before = umask(027);
+  for (const mode_t mode : {0600, 0640, 0666, 0755}) {
+    write_file(folder.file("a"), "old");
+    EXPECT_EQ(chmod(folder.file("a").c_str(), mode), 0);
+    gradus::save(t, folder.file("a"));
+    EXPECT_EQ(mode_of(folder.file("a")) & 07777, mode);
+  }
+  gradus::save(t, folder.file("new"));
+  EXPECT_EQ(mode_of(folder.file("new")) & 07777, mode_t{0640});
+  umask(before);
+}
+
+TEST(Save, WritesIntoAPipe) {
+  const TemporaryFolder folder;
+  const Tensor t = gradus::arange(100000);  // more than a pipe holds
+  ASSERT_EQ(mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  std::string bytes;
+  std::thread reader([&] { bytes = read_file(folder.file("pipe")); });
+  gradus::save(t, folder.file("pipe"));
+  reader.join();
+  EXPECT_TRUE(S_ISFIFO(mode_of(folder.file("pipe"))));
+  write_file(folder.file("copy"), bytes);
+  EXPECT_TRUE(holds(folder.file("copy"), t));
+}
+
+TEST(Save, AFullDeviceIsAnErrorAndStaysADevice) {
+  const TemporaryFolder folder;
+  const std::string full = folder.file("full");
+  // A node of our own. The system's is used only where not even a broken save could replace it.
+  if (mknod(full.c_str(), S_IFCHR | 0600, makedev(1, 7)) != 0 || !std::ofstream(full).is_open()) {
+    unlink(full.c_str());
+    if (access("/dev", W_OK) == 0) GTEST_SKIP() << "no device node can be made here";
+    std::filesystem::create_symlink("/dev/full", full);
+  }
+  const mode_t before = mode_of(full);
+  EXPECT_THROW(gradus::save(gradus::ones({2}), full), gradus::Error);
+  EXPECT_EQ(mode_of(full), before);
+  EXPECT_EQ(folder.file_count(), 1u);
 }
 
 }  // namespace

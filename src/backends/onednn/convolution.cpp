@@ -227,41 +227,47 @@ bool has_convolution(ScalarType dtype) {
 
 void convolution_forward(const ConvolutionShape& shape, const void* input, const void* weight, const void* bias,
                          void* output, const kernels::PackedSlot& slot) {
-  const auto p = prepared(shape, Direction::kForward);
-  const PackedWeight packed(*p, shape, weight, slot);
-  Args args{{DNNL_ARG_SRC, wrap(p->input, input)},
-            {DNNL_ARG_WEIGHTS, wrap(p->weight, packed.data())},
-            {DNNL_ARG_DST, wrap(p->output, output)}};
-  if (shape.bias) args.emplace(DNNL_ARG_BIAS, wrap(p->bias, bias));
-  execute(*p, std::move(args));
+  translating_errors("convolution", [&] {
+    const auto p = prepared(shape, Direction::kForward);
+    const PackedWeight packed(*p, shape, weight, slot);
+    Args args{{DNNL_ARG_SRC, wrap(p->input, input)},
+              {DNNL_ARG_WEIGHTS, wrap(p->weight, packed.data())},
+              {DNNL_ARG_DST, wrap(p->output, output)}};
+    if (shape.bias) args.emplace(DNNL_ARG_BIAS, wrap(p->bias, bias));
+    execute(*p, std::move(args));
+  });
 }
 
 void convolution_backward_input(const ConvolutionShape& shape, void* grad_input, const void* weight,
                                 const void* grad_output, const kernels::PackedSlot& slot) {
-  ConvolutionShape plain = shape;
-  plain.bias = false;
-  const auto p = prepared(plain, Direction::kInput);
-  const PackedWeight packed(*p, shape, weight, slot);
-  execute(*p, {{DNNL_ARG_DIFF_SRC, wrap(p->input, grad_input)},
-               {DNNL_ARG_WEIGHTS, wrap(p->weight, packed.data())},
-               {DNNL_ARG_DIFF_DST, wrap(p->output, grad_output)}});
+  translating_errors("convolution", [&] {
+    ConvolutionShape plain = shape;
+    plain.bias = false;
+    const auto p = prepared(plain, Direction::kInput);
+    const PackedWeight packed(*p, shape, weight, slot);
+    execute(*p, {{DNNL_ARG_DIFF_SRC, wrap(p->input, grad_input)},
+                 {DNNL_ARG_WEIGHTS, wrap(p->weight, packed.data())},
+                 {DNNL_ARG_DIFF_DST, wrap(p->output, grad_output)}});
+  });
 }
 
 void convolution_backward_weight(const ConvolutionShape& shape, const void* input, void* grad_weight, void* grad_bias,
                                  const void* grad_output) {
-  const auto p = prepared(shape, Direction::kWeight);
-  const bool direct = p->weight == p->plain_weight;
-  const kernels::Scratch packed(direct ? 0 : p->weight.get_size());
-  void* gradient = direct ? grad_weight : packed.as<void>();
-  Args args{{DNNL_ARG_SRC, wrap(p->input, input)},
-            {DNNL_ARG_DIFF_WEIGHTS, wrap(p->weight, gradient)},
-            {DNNL_ARG_DIFF_DST, wrap(p->output, grad_output)}};
-  if (shape.bias) args.emplace(DNNL_ARG_DIFF_BIAS, wrap(p->bias, grad_bias));
-  execute(*p, std::move(args));
-  if (direct) return;
-  p->reorder.execute(stream(),
-                     {{DNNL_ARG_FROM, wrap(p->weight, gradient)}, {DNNL_ARG_TO, wrap(p->plain_weight, grad_weight)}});
-  stream().wait();
+  translating_errors("convolution", [&] {
+    const auto p = prepared(shape, Direction::kWeight);
+    const bool direct = p->weight == p->plain_weight;
+    const kernels::Scratch packed(direct ? 0 : p->weight.get_size());
+    void* gradient = direct ? grad_weight : packed.as<void>();
+    Args args{{DNNL_ARG_SRC, wrap(p->input, input)},
+              {DNNL_ARG_DIFF_WEIGHTS, wrap(p->weight, gradient)},
+              {DNNL_ARG_DIFF_DST, wrap(p->output, grad_output)}};
+    if (shape.bias) args.emplace(DNNL_ARG_DIFF_BIAS, wrap(p->bias, grad_bias));
+    execute(*p, std::move(args));
+    if (direct) return;
+    p->reorder.execute(stream(),
+                       {{DNNL_ARG_FROM, wrap(p->weight, gradient)}, {DNNL_ARG_TO, wrap(p->plain_weight, grad_weight)}});
+    stream().wait();
+  });
 }
 
 }  // namespace gradus::inline v0::backends::onednn

@@ -51,19 +51,22 @@ bool has_matmul(ScalarType dtype) {
 }
 
 void matmul(const MatmulShape& shape, const void* a, const void* b, const void* bias, void* c) {
-  static auto& cache = *new PrimitiveCache<Prepared>;
-  const int64_t key[] = {shape.m,     shape.n,          shape.k,     shape.a_row,    shape.a_column,
-                         shape.b_row, shape.b_column,   shape.c_row, shape.c_column, static_cast<int64_t>(shape.dtype),
-                         shape.bias,  get_num_threads()};
-  const auto p =
-      cache.get(std::string_view(reinterpret_cast<const char*>(key), sizeof key), [&] { return prepare(shape); });
-  const kernels::Scratch scratchpad(p->scratchpad.get_size());
-  std::unordered_map<int, dnnl::memory> args{
-      {DNNL_ARG_SRC, wrap(p->a, a)}, {DNNL_ARG_WEIGHTS, wrap(p->b, b)}, {DNNL_ARG_DST, wrap(p->c, c)}};
-  if (shape.bias) args.emplace(DNNL_ARG_BIAS, wrap(p->bias, bias));
-  if (scratchpad.nbytes()) args.emplace(DNNL_ARG_SCRATCHPAD, wrap(p->scratchpad, scratchpad.as<void>()));
-  p->primitive.execute(stream(), args);
-  stream().wait();
+  translating_errors("matmul", [&] {
+    static auto& cache = *new PrimitiveCache<Prepared>;
+    const int64_t key[] = {
+        shape.m,     shape.n,          shape.k,     shape.a_row,    shape.a_column,
+        shape.b_row, shape.b_column,   shape.c_row, shape.c_column, static_cast<int64_t>(shape.dtype),
+        shape.bias,  get_num_threads()};
+    const auto p =
+        cache.get(std::string_view(reinterpret_cast<const char*>(key), sizeof key), [&] { return prepare(shape); });
+    const kernels::Scratch scratchpad(p->scratchpad.get_size());
+    std::unordered_map<int, dnnl::memory> args{
+        {DNNL_ARG_SRC, wrap(p->a, a)}, {DNNL_ARG_WEIGHTS, wrap(p->b, b)}, {DNNL_ARG_DST, wrap(p->c, c)}};
+    if (shape.bias) args.emplace(DNNL_ARG_BIAS, wrap(p->bias, bias));
+    if (scratchpad.nbytes()) args.emplace(DNNL_ARG_SCRATCHPAD, wrap(p->scratchpad, scratchpad.as<void>()));
+    p->primitive.execute(stream(), args);
+    stream().wait();
+  });
 }
 
 }  // namespace gradus::inline v0::backends::onednn

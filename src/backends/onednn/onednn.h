@@ -11,6 +11,7 @@
 
 #include <dnnl.hpp>
 
+#include <gradus/core/error.h>
 #include <gradus/core/parallel.h>
 #include <gradus/core/scalar_type.h>
 
@@ -35,6 +36,16 @@ inline dnnl::memory::data_type data_type(ScalarType t) {
       return dnnl::memory::data_type::f16;
     default:
       return dnnl::memory::data_type::f32;
+  }
+}
+
+/// Runs f; what oneDNN throws becomes this library's Error. Everything that others call here is wrapped in it.
+template <class F>
+void translating_errors(const char* op, const F& f) {
+  try {
+    f();
+  } catch (const dnnl::error& e) {
+    throw Error(str(op, ": oneDNN refused: ", e.what(), " (status ", static_cast<int>(e.status), ")"));
   }
 }
 
