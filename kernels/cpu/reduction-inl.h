@@ -29,8 +29,9 @@ namespace gradus::inline v0::kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t kColumns = 128;    // results that are computed side by side
-constexpr int64_t kRowBlock = 1024;  // elements that are added without pairing, over all lanes
+constexpr int64_t kColumns = 128;  // results that are computed side by side
+// Elements that are added without pairing, over all lanes: some 30 to an accumulator.
+constexpr int64_t kRowBlock = HWY_TARGET == HWY_SCALAR ? 128 : 1024;
 constexpr int64_t kParallelWork = 32768;
 
 template <class T, class D>
