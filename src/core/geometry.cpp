@@ -7,6 +7,7 @@
 
 #include "heap.h"
 #include "make_tensor.h"
+#include "wrapping.h"
 
 namespace gradus::inline v0 {
 
@@ -43,7 +44,7 @@ void dense_strides(IntArrayRef sizes, MemoryFormat format, int64_t* strides) {
   int64_t step = 1;
   auto place = [&](size_t d) {
     strides[d] = step;
-    step *= sizes[d] > 0 ? sizes[d] : 1;
+    step = times(step, sizes[d] > 0 ? sizes[d] : 1);
   };
   if (format == MemoryFormat::ChannelsLast) {
     GRADUS_CHECK(sizes.size() == 4, "memory format channels_last needs 4 dimensions; the shape ", sizes, " has ",
@@ -66,7 +67,7 @@ bool strides_match(IntArrayRef sizes, const int64_t* strides, const int* order, 
     const int d = order[i];
     if (sizes[static_cast<size_t>(d)] == 1) continue;
     if (strides[d] != step) return false;
-    step *= sizes[static_cast<size_t>(d)];
+    step = times(step, sizes[static_cast<size_t>(d)]);
   }
   return true;
 }
@@ -96,7 +97,7 @@ bool dense_in_some_order(IntArrayRef sizes, const int64_t* strides) {
   int64_t step = 1;
   for (size_t i = 0; i < order.size(); ++i) {
     if (strides[order[i]] != step) return false;
-    step *= sizes[static_cast<size_t>(order[i])];
+    step = times(step, sizes[static_cast<size_t>(order[i])]);
   }
   return true;
 }
@@ -109,7 +110,7 @@ void refresh_geometry(TensorImpl& t) {
   const IntArrayRef sizes = t.geometry_.sizes();
   const int64_t* strides = t.geometry_.strides_data();
   int64_t numel = 1;
-  for (int64_t s : sizes) numel *= s;
+  for (int64_t s : sizes) numel = times(numel, s);
   t.numel_ = numel;
   uint32_t flags = 0;
   int64_t step = 1;
@@ -118,7 +119,7 @@ void refresh_geometry(TensorImpl& t) {
     if (sizes[d] != 1) {
       contiguous &= strides[d] == step;
       zero &= strides[d] == 0;
-      step *= sizes[d];
+      step = times(step, sizes[d]);
     }
   }
   if (contiguous || numel == 0) {

@@ -11,6 +11,7 @@
 #include "counting.h"
 #include "heap.h"
 #include "make_tensor.h"
+#include "wrapping.h"
 
 namespace gradus::inline v0 {
 
@@ -212,7 +213,7 @@ Device with_index(Device d) {
   for (int d = n; d-- > 0;) {
     s[d] = sizes[d];
     strides[d] = step;
-    step *= sizes[d] > 0 ? sizes[d] : 1;
+    step = times(step, sizes[d] > 0 ? sizes[d] : 1);
   }
   t->numel_ = numel;
   t->flags_ |= TensorImpl::kContiguous | TensorImpl::kDense;
@@ -300,7 +301,7 @@ Tensor empty_like(const Tensor& like, ScalarType dtype) {
   int64_t step = 1;
   for (size_t i = 0; i < order.size(); ++i) {
     strides[static_cast<size_t>(order[i])] = step;
-    step *= std::max<int64_t>(sizes[static_cast<size_t>(order[i])], 1);
+    step = times(step, std::max<int64_t>(sizes[static_cast<size_t>(order[i])], 1));
   }
   return empty_strided(sizes, strides, dtype, t.device_);
 }

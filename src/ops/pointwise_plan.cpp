@@ -5,6 +5,8 @@
 
 #include <kernels/pointwise.h>
 
+#include "../core/wrapping.h"
+
 namespace gradus::inline v0::ops {
 
 namespace {
@@ -275,7 +277,7 @@ Tensor empty_in_order(const Operand* in, int count, IntArrayRef shape, ScalarTyp
   int64_t step = 1;
   for (const size_t d : order) {
     strides[d] = step;
-    step *= std::max<int64_t>(shape[d], 1);
+    step = core::times(step, std::max<int64_t>(shape[d], 1));
   }
   return core::empty_strided(shape, strides, dtype, device);
 }
