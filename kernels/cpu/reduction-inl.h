@@ -30,8 +30,8 @@ namespace gradus::inline v0::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kColumns = 128;  // results that are computed side by side
-// Elements that are added without pairing, over all lanes: some 30 to an accumulator.
-constexpr int64_t kRowBlock = HWY_TARGET == HWY_SCALAR ? 128 : 1024;
+// Elements that are added without pairing, over all lanes: 8 to 32 to an accumulator.
+constexpr int64_t kRowBlock = HWY_TARGET == HWY_SCALAR ? 32 : 1024;
 constexpr int64_t kParallelWork = 32768;
 
 template <class T, class D>
