@@ -410,32 +410,25 @@ Tensor scalar_tensor(const Scalar& value, ScalarType dtype, Device device, bool 
   if (device.is_meta()) return r;
   void* p = r.data_ptr();
   switch (dtype) {
-#define GRADUS_CASE(T, name)                    \
-  case ScalarType::name: {                      \
-    const T v = static_cast<T>(value.as_int()); \
-    std::memcpy(p, &v, sizeof v);               \
-    break;                                      \
+#define GRADUS_CASE(T, name, number)    \
+  case ScalarType::name: {              \
+    const T v = static_cast<T>(number); \
+    std::memcpy(p, &v, sizeof v);       \
+    break;                              \
   }
-    GRADUS_CASE(uint8_t, Byte)
-    GRADUS_CASE(int8_t, Char)
-    GRADUS_CASE(int16_t, Short)
-    GRADUS_CASE(int32_t, Int)
-    GRADUS_CASE(int64_t, Long)
-    GRADUS_CASE(uint16_t, UInt16)
-    GRADUS_CASE(uint32_t, UInt32)
-    GRADUS_CASE(uint64_t, UInt64)
-#undef GRADUS_CASE
-#define GRADUS_CASE(T, name)                          \
-  case ScalarType::name: {                            \
-    const T v(static_cast<float>(value.as_double())); \
-    std::memcpy(p, &v, sizeof v);                     \
-    break;                                            \
-  }
-    GRADUS_CASE(Half, Half)
-    GRADUS_CASE(BFloat16, BFloat16)
-    GRADUS_CASE(float, Float)
-    GRADUS_CASE(Float8_e4m3fn, Float8_e4m3fn)
-    GRADUS_CASE(Float8_e5m2, Float8_e5m2)
+    GRADUS_CASE(uint8_t, Byte, value.as_int())
+    GRADUS_CASE(int8_t, Char, value.as_int())
+    GRADUS_CASE(int16_t, Short, value.as_int())
+    GRADUS_CASE(int32_t, Int, value.as_int())
+    GRADUS_CASE(int64_t, Long, value.as_int())
+    GRADUS_CASE(uint16_t, UInt16, value.as_int())
+    GRADUS_CASE(uint32_t, UInt32, value.as_int())
+    GRADUS_CASE(uint64_t, UInt64, value.as_int())
+    GRADUS_CASE(Half, Half, static_cast<float>(value.as_double()))
+    GRADUS_CASE(BFloat16, BFloat16, static_cast<float>(value.as_double()))
+    GRADUS_CASE(float, Float, value.as_double())
+    GRADUS_CASE(Float8_e4m3fn, Float8_e4m3fn, static_cast<float>(value.as_double()))
+    GRADUS_CASE(Float8_e5m2, Float8_e5m2, static_cast<float>(value.as_double()))
 #undef GRADUS_CASE
     case ScalarType::Double:
       *static_cast<double*>(p) = value.as_double();
