@@ -1,6 +1,10 @@
 # cmake --install, and the package that find_package(Gradus) finds.
 include(CMakePackageConfigHelpers)
 set(gradus_targets gradus gradus_torch)
+if(TARGET gradus_cuda)
+  # Programs do not link it: libgradus.so loads it from beside itself.
+  install(TARGETS gradus_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 if(TARGET gradus_static)
   list(APPEND gradus_targets gradus_static)
 endif()

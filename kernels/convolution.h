@@ -18,6 +18,7 @@ struct ConvolutionGeometry {
 // they are, contiguous ones are transposed on the way in and out. Output sizes must be the convolution's. The slot is
 // the weight's storage's (packed_slot.h) or empty. A transposed convolution is convolution_backward_input of the image.
 
+GRADUS_TABLES_BEGIN
 /// output = input * weight (+ bias [out], empty where data == nullptr).
 extern KernelTable<void(View output, ConstView input, ConstView weight, ConstView bias,
                         const ConvolutionGeometry& geometry, PackedSlot slot)>
@@ -31,5 +32,6 @@ extern KernelTable<void(View grad_input, ConstView grad_output, ConstView weight
 extern KernelTable<void(View grad_weight, View grad_bias, ConstView grad_output, ConstView input,
                         const ConvolutionGeometry& geometry)>
     convolution_backward_weight;
+GRADUS_TABLES_END
 
 }  // namespace gradus::inline v0::kernels

@@ -16,6 +16,7 @@ struct Loop {
   bool contiguous;       // one dimension, every operand dense
   ScalarType dtype;      // of the inputs
   ScalarType out_dtype;  // of operand 0
+  uint8_t on_host = 0;   // bit k: operand k is one number in the host's memory, whatever the device; its strides are 0
   int64_t numel;
   char* data[kMaxOperands];
   int64_t sizes[kMaxDims];

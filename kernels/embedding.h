@@ -11,6 +11,7 @@ namespace gradus::inline v0::kernels {
 // shape; output and grad_output are contiguous [indices..., width]. Any dtype of 1 to 16 bytes forward, floating ones
 // backward.
 
+GRADUS_TABLES_BEGIN
 /// output[i] = weight[indices[i]].
 extern KernelTable<BadIndex(View output, ConstView weight, ConstView indices)> embedding_forward;
 
@@ -20,5 +21,6 @@ extern KernelTable<BadIndex(View output, ConstView weight, ConstView indices)> e
 extern KernelTable<void(View grad_weight, ConstView grad_output, ConstView indices, int64_t padding_index,
                         bool scale_by_frequency)>
     embedding_backward;
+GRADUS_TABLES_END
 
 }  // namespace gradus::inline v0::kernels

@@ -32,6 +32,7 @@ struct BadPosition {
   int which = 0;
 };
 
+GRADUS_TABLES_BEGIN
 /// values = indexed[index...].
 extern KernelTable<BadPosition(const IndexPlan&)> index_get;
 /// indexed[index...] = values, in order of the positions: the last one wins. With `accumulate`, adds.
@@ -47,5 +48,6 @@ extern KernelTable<BadIndex(View self, ConstView index, ConstView src, int dim, 
 extern KernelTable<int64_t(ConstView self)> count_nonzero;
 /// Their positions: `count` numbers for the first dimension, then as many for the second, and so on.
 extern KernelTable<void(ConstView self, int64_t* to, int64_t count)> nonzero;
+GRADUS_TABLES_END
 
 }  // namespace gradus::inline v0::kernels

@@ -10,6 +10,7 @@ namespace gradus::inline v0::kernels {
 // innermost (channels_last), and one floating dtype. Vectors of parameters and statistics are contiguous, of any
 // floating dtypes, and empty (data == nullptr) where absent. All is computed in float, or double for f64.
 
+GRADUS_TABLES_BEGIN
 /// training: normalises by the batch's mean and variance, which go to save_mean and save_invstd, and into the running
 /// ones (unbiased) where present: running = (1 - momentum) running + momentum batch. Else by the running ones; save_*
 /// are empty.
@@ -35,5 +36,6 @@ extern KernelTable<void(View output, View mean, View rstd, ConstView input, Cons
 extern KernelTable<void(View grad_input, View grad_weight, View grad_bias, ConstView grad_output, ConstView input,
                         ConstView mean, ConstView rstd, ConstView weight, int64_t row)>
     layer_norm_backward;
+GRADUS_TABLES_END
 
 }  // namespace gradus::inline v0::kernels

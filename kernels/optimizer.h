@@ -17,11 +17,16 @@ struct AdamTensor {
   int64_t numel;
   int64_t step;  // counted from 1, this one included
   ScalarType dtype;
+  Device device;
 };
 struct AdamStep {
   double lr, beta1, beta2, eps, weight_decay;
   bool decoupled;  // the weight shrinks by lr * weight_decay instead of adding to the gradient
   bool maximize;
+  // Loss scaling: numbers on the tensors' device, or null. Gradients are divided by *grad_scale; where *found_inf is
+  // not zero nothing is done.
+  const float* grad_scale = nullptr;
+  const float* found_inf = nullptr;
 };
 
 struct SgdTensor {
@@ -31,13 +36,18 @@ struct SgdTensor {
   int64_t numel;
   bool first;  // the momentum buffer becomes the gradient
   ScalarType dtype;
+  Device device;
 };
 struct SgdStep {
   double lr, momentum, dampening, weight_decay;
   bool nesterov, maximize;
+  const float* grad_scale = nullptr;  // as in AdamStep
+  const float* found_inf = nullptr;
 };
 
+GRADUS_TABLES_BEGIN
 extern KernelTable<void(const AdamTensor*, int64_t, const AdamStep&)> adam_step;
 extern KernelTable<void(const SgdTensor*, int64_t, const SgdStep&)> sgd_step;
+GRADUS_TABLES_END
 
 }  // namespace gradus::inline v0::kernels

@@ -8,6 +8,7 @@ namespace gradus::inline v0::kernels {
 /// Returns false where an integer was divided by zero (the element's result is then 0).
 using DivisionTable = KernelTable<bool(const Loop&)>;
 
+GRADUS_TABLES_BEGIN
 // pointwise_binary.cpp
 extern ScaledTable add;  // a + alpha * b
 extern BinaryTable mul;
@@ -103,5 +104,6 @@ extern UnaryTable logical_not;
 extern UnaryTable isnan;
 extern UnaryTable isinf;
 extern UnaryTable isfinite;
+GRADUS_TABLES_END
 
 }  // namespace gradus::inline v0::kernels

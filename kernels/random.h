@@ -12,6 +12,7 @@ namespace gradus::inline v0::kernels {
 // (dimensions sorted by stride), not in the order of their indices, as PyTorch does it. A transposed tensor so gets
 // what its contiguous base would get.
 
+GRADUS_TABLES_BEGIN
 /// Uniform in [from, to): float types.
 extern KernelTable<void(const View& out, double from, double to, GeneratorImpl& generator)> uniform_fill;
 /// Normal: float types. A contiguous tensor of 16 elements or more is made in blocks of 16 (Note [Normal blocks]).
@@ -42,5 +43,6 @@ extern KernelTable<WeightError(const View& out, const ConstView& weights, Genera
 extern KernelTable<WeightError(const View& out, const ConstView& weights, const View& exponential)> multinomial_pick;
 /// A permutation of 0 .. n - 1 into a vector of n: every real type but bool.
 extern KernelTable<void(const View& out, GeneratorImpl& generator)> permutation_fill;
+GRADUS_TABLES_END
 
 }  // namespace gradus::inline v0::kernels

@@ -25,6 +25,7 @@ struct Reduction {
 struct Loop;
 using ReductionTable = KernelTable<void(const Reduction&)>;
 
+GRADUS_TABLES_BEGIN
 // reduction_sum.cpp. Floats give their own dtype, integers and bool int64.
 extern ReductionTable sum;
 extern ReductionTable mean;  // floats only
@@ -47,5 +48,6 @@ extern KernelTable<void(const Reduction&, double order)> norm;
 // cumulative.cpp
 /// Running sums of `n` elements with these strides (in bytes) for every pair of places of the loop (out, in).
 extern KernelTable<void(const Loop&, int64_t n, int64_t out_stride, int64_t in_stride)> cumsum;
+GRADUS_TABLES_END
 
 }  // namespace gradus::inline v0::kernels

@@ -3,17 +3,20 @@
 
 #include <cstdint>
 
+#include <gradus/core/device.h>
 #include <gradus/core/scalar_type.h>
 
 namespace gradus::inline v0::kernels {
 
-/// Sizes and strides in elements; `data` is the first element. Valid during the call only.
+/// Sizes and strides in elements; `data` is the first element. Valid during the call only. An absent operand has
+/// neither data nor sizes.
 struct View {
   void* data;
   const int64_t* sizes;
   const int64_t* strides;
   int ndim;
   ScalarType dtype;
+  Device device;
   template <class T>
   T* as() const {
     return static_cast<T*>(data);
@@ -26,10 +29,11 @@ struct ConstView {
   const int64_t* strides;
   int ndim;
   ScalarType dtype;
+  Device device;
   ConstView() = default;
-  ConstView(const void* d, const int64_t* s, const int64_t* t, int n, ScalarType type)
-      : data(d), sizes(s), strides(t), ndim(n), dtype(type) {}
-  ConstView(const View& v) : ConstView(v.data, v.sizes, v.strides, v.ndim, v.dtype) {}  // NOLINT
+  ConstView(const void* d, const int64_t* s, const int64_t* t, int n, ScalarType type, Device where = Device())
+      : data(d), sizes(s), strides(t), ndim(n), dtype(type), device(where) {}
+  ConstView(const View& v) : ConstView(v.data, v.sizes, v.strides, v.ndim, v.dtype, v.device) {}  // NOLINT
   template <class T>
   const T* as() const {
     return static_cast<const T*>(data);

@@ -6,7 +6,7 @@
 namespace gradus::inline v0::kernels {
 
 /// A dtype that the kernel is not made for reached it: the operator should have refused it.
-[[noreturn]] void unsupported_dtype(ScalarType t);
+[[noreturn]] GRADUS_API void unsupported_dtype(ScalarType t);
 
 #define GRADUS_VISIT(name, T) \
   case ScalarType::name:      \

@@ -1,6 +1,7 @@
 #!/bin/bash
-# tests/run.sh [--asan | --tsan] [ctest arguments]: installs what is missing, builds and runs every test; with --asan
-# under the address and undefined-behaviour sanitizers, with --tsan those tests that start threads.
+# tests/run.sh [--asan | --tsan | --cuda] [ctest arguments]: installs what is missing, builds and runs every test; with --asan
+# under the address and undefined-behaviour sanitizers, with --tsan those tests that start threads. --cuda compiles the CUDA
+# library with nvcc, where that is installed, and checks what the compiler says of its kernels.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -14,6 +15,7 @@ case "${1:-}" in
     build="$root/build-asan"
     options+=("${sanitizer[@]}" -DGRADUS_SANITIZE=address,undefined)
     export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:strict_string_checks=1}
+    export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$root/tests/lsan.supp:print_suppressions=0}
     export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
     shift
     ;;
@@ -25,8 +27,20 @@ case "${1:-}" in
     export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1:suppressions=$root/tests/tsan.supp}
     shift
     ;;
+  --cuda)
+    if ! command -v nvcc > /dev/null && [ ! -x /usr/local/cuda/bin/nvcc ]; then
+      echo "tests/run.sh --cuda: nvcc is not installed; nothing to compile"
+      exit 0
+    fi
+    export PATH=$PATH:/usr/local/cuda/bin
+    build="$root/build-cuda"
+    options=(-DCMAKE_BUILD_TYPE=Release -DGRADUS_BUILD_TESTS=OFF -DGRADUS_BUILD_EXAMPLES=OFF -DGRADUS_CUDA=ON
+             -DGRADUS_CUDA_RESOURCES=ON "-DCMAKE_CUDA_ARCHITECTURES=${CUDAARCHS:-90-real}")
+    target=gradus_cuda
+    shift
+    ;;
   -h | --help)
-    sed -n '2,3s/^# //p' "$0"
+    sed -n '2,4s/^# //p' "$0"
     exit 0
     ;;
   *) options+=(-DGRADUS_BUILD_EXAMPLES=ON) ;;  # a test runs one
@@ -37,5 +51,8 @@ install_packages build examples tests
 export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}
 cmake -S "$root" -B "$build" -G Ninja "${options[@]}" --log-level=WARNING
 cmake --build "$build" --target "$target"
+if [ "$target" = gradus_cuda ]; then
+  exec python3 "$root/tests/cuda/resources.py" "$build" "$@"
+fi
 cd "$build"
 ctest --output-on-failure -j2 "${select[@]}" "$@"

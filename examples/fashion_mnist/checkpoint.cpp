@@ -55,6 +55,11 @@ std::vector<uint8_t> read_bytes(gradus::serialize::InputArchive& archive, const 
   return bytes_of(bytes);
 }
 
+// Dropout draws where the network is.
+bool on_cuda(Net& net) {
+  return net->parameters().at(0).is_cuda();
+}
+
 }  // namespace
 
 void save_checkpoint(const std::string& path, const TrainingState& state, Net& net, gradus::optim::Adam& optimizer) {
@@ -71,6 +76,7 @@ void save_checkpoint(const std::string& path, const TrainingState& state, Net& n
   archive.write("batch", IValue(state.batch));
   archive.write("order_random", tensor_of(state.order_random));
   archive.write("default_random", tensor_of(gradus::default_generator().state()));
+  if (on_cuda(net)) archive.write("cuda_random", tensor_of(gradus::default_generator(gradus::kCUDA).state()));
   archive.write("loss_sum", IValue(state.loss_sum));
   archive.write("seen", IValue(state.seen));
   archive.write("correct", IValue(state.correct));
@@ -111,5 +117,10 @@ void load_checkpoint(const std::string& path, TrainingState& state, Net& net, gr
   optimizer.load(adam);
   gradus::Generator generator = gradus::default_generator();
   generator.set_state(random);
+  Tensor cuda_random;
+  if (on_cuda(net) && archive.try_read("cuda_random", cuda_random)) {
+    gradus::Generator on_device = gradus::default_generator(gradus::kCUDA);
+    on_device.set_state(bytes_of(cuda_random));
+  }
   state = std::move(read);
 }

@@ -35,6 +35,7 @@ struct Options {
   double lr = 1e-3, checkpoint_seconds = 5;
   uint64_t seed = 0;
   int threads = 0;  // 0: as many as the machine has
+  std::string device = "cpu";
   std::string data = "/usr/share/datasets/fashion-mnist", out = "out/fashion_mnist";
   bool resume = false;
 };
@@ -74,7 +75,9 @@ class Trainer {
       : options_(options),
         train_(options.data, data::datasets::MNIST::Mode::kTrain),
         test_(options.data, data::datasets::MNIST::Mode::kTest),
-        optimizer_(net_->parameters(), gradus::optim::AdamOptions(options.lr)) {
+        optimizer_(net_->parameters(), gradus::optim::AdamOptions(options.lr)),
+        device_(options.device) {
+    net_->to(device_);
     state_.seed = options.seed;
     state_.batch_size = options.batch_size;
     state_.lr = options.lr;
@@ -170,8 +173,8 @@ class Trainer {
 
   void train_batch(const data::Example<>& batch) {
     optimizer_.zero_grad();
-    const Tensor output = net_->forward(batch.data);
-    const Tensor loss = gradus::nn::functional::cross_entropy(output, batch.target);
+    const Tensor output = net_->forward(batch.data.to(device_)), target = batch.target.to(device_);
+    const Tensor loss = gradus::nn::functional::cross_entropy(output, target);
     loss.backward();
     optimizer_.step();
 
@@ -181,7 +184,7 @@ class Trainer {
       throw std::runtime_error("the loss became " + std::to_string(mean_loss) + "; try a smaller --lr than " +
                                std::to_string(state_.lr));
     }
-    const int64_t correct = output.argmax(1).eq(batch.target).sum().item<int64_t>();
+    const int64_t correct = output.argmax(1).eq(target).sum().item<int64_t>();
     ++state_.batch;
     state_.seen += count;
     state_.correct += correct;
@@ -214,10 +217,10 @@ class Trainer {
     int64_t correct = 0;
     const auto loader = test_loader(kTestBatch);
     for (auto& batch : *loader) {
-      const Tensor output = net_->forward(batch.data);
-      loss += gradus::nn::functional::cross_entropy(output, batch.target).item<double>() *
+      const Tensor output = net_->forward(batch.data.to(device_)), target = batch.target.to(device_);
+      loss += gradus::nn::functional::cross_entropy(output, target).item<double>() *
               static_cast<double>(batch.data.size(0));
-      correct += output.argmax(1).eq(batch.target).sum().item<int64_t>();
+      correct += output.argmax(1).eq(target).sum().item<int64_t>();
     }
     const auto count = static_cast<double>(*test_.size());
     return {loss / count, static_cast<double>(correct) / count};
@@ -230,7 +233,7 @@ class Trainer {
     const auto loader = test_loader(count);
     const auto first = loader->begin();
     const auto& batch = *first;
-    const Tensor chances = gradus::softmax(net_->forward(batch.data), 1);
+    const Tensor chances = gradus::softmax(net_->forward(batch.data.to(device_)), 1).cpu();
     const Tensor best = chances.argmax(1);
     std::vector<Prediction> out;
     for (int64_t i = 0; i < count; ++i) {
@@ -271,6 +274,7 @@ class Trainer {
   data::datasets::MNIST train_, test_;
   Net net_;
   gradus::optim::Adam optimizer_;
+  gradus::Device device_;
   gradus::Generator order_random_;
   TrainingState state_;
 };
@@ -290,6 +294,7 @@ int run(int argc, char** argv) {
   app.add_option("--threads", options.threads, "threads to use; 0: all")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
+  app.add_option("--device", options.device, "where to train: cpu, cuda or cuda:N")->capture_default_str();
   app.add_option("--data", options.data, "folder with the four IDX files, plain or gzip")->capture_default_str();
   app.add_option("--out", options.out, "folder for weights, pictures and checkpoint")->capture_default_str();
   app.add_option("--checkpoint-seconds", options.checkpoint_seconds, "time between checkpoints")

@@ -8,7 +8,14 @@
 #include <gradus/core/from_data.h>
 #include <gradus/core/indexing.h>
 #include <gradus/core/parallel.h>
+#include <gradus/cuda/backends.h>
 #include <gradus/cuda/cuda.h>
+#include <gradus/cuda/event.h>
+#include <gradus/cuda/generator.h>
+#include <gradus/cuda/graph.h>
+#include <gradus/cuda/guard.h>
+#include <gradus/cuda/memory.h>
+#include <gradus/cuda/stream.h>
 #include <gradus/data/data.h>
 #include <gradus/nn/nn.h>
 #include <gradus/ops/ops.h>

@@ -1,6 +1,8 @@
 // Activations with parameters, and the activations' gradients.
 #include <kernels/pointwise.h>
 
+#include "kernels/bodies/activation.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/activation.cpp"
 #include "kernels/cpu/simd.h"
@@ -14,45 +16,34 @@ namespace gradus::inline v0::kernels::HWY_NAMESPACE {
 void leaky_relu_kernel(const Loop& l, const Scalar& slope) {
   visit_floating(l.dtype, [&]<class T>() {
     using C = Compute<T>;
-    const C s = as<C>(slope);
-    unary<T, T>(l, [s](C a) { return a > C(0) ? a : s * a; });
+    unary<T, T>(l, bodies::LeakyRelu<C>{as<C>(slope)});
   });
 }
 void leaky_relu_backward_kernel(const Loop& l, const Scalar& slope) {
   visit_floating(l.dtype, [&]<class T>() {
     using C = Compute<T>;
-    const C s = as<C>(slope);
-    binary<T, T, T>(l, [s](C g, C x) { return x > C(0) ? g : s * g; });
+    binary<T, T, T>(l, bodies::LeakyReluBackward<C>{as<C>(slope)});
   });
 }
 
-// NaN is above no threshold and below none: it stays.
 void threshold_kernel(const Loop& l, const Scalar& threshold, const Scalar& value) {
   visit_numbers(l.dtype, [&]<class T>() {
     using C = Compute<T>;
-    const C t = as<C>(threshold), v = as<C>(value);
-    unary<T, T>(l, [t, v](C a) { return a <= t ? v : a; });
+    unary<T, T>(l, bodies::Threshold<C>{as<C>(threshold), as<C>(value)});
   });
 }
 void threshold_backward_kernel(const Loop& l, const Scalar& threshold) {
   visit_numbers(l.dtype, [&]<class T>() {
     using C = Compute<T>;
-    const C t = as<C>(threshold);
-    binary<T, T, T>(l, [t](C g, C x) { return x <= t ? C(0) : g; });
+    binary<T, T, T>(l, bodies::ThresholdBackward<C>{as<C>(threshold)});
   });
 }
 
 void tanh_backward_kernel(const Loop& l) {
-  visit_floating(l.dtype, [&]<class T>() {
-    using C = Compute<T>;
-    binary<T, T, T>(l, [](C g, C y) { return g * (1 - y * y); });
-  });
+  visit_floating(l.dtype, [&]<class T>() { binary<T, T, T>(l, bodies::TanhBackward()); });
 }
 void sigmoid_backward_kernel(const Loop& l) {
-  visit_floating(l.dtype, [&]<class T>() {
-    using C = Compute<T>;
-    binary<T, T, T>(l, [](C g, C y) { return g * (1 - y) * y; });
-  });
+  visit_floating(l.dtype, [&]<class T>() { binary<T, T, T>(l, bodies::SigmoidBackward()); });
 }
 
 // out = g * slope(d, x): gradients whose slope is a vector function of the input.

@@ -7,6 +7,8 @@
 #include <kernels/cpu/transpose.h>
 #include <kernels/visit.h>
 
+#include "kernels/bodies/convert.h"
+
 namespace gradus::inline v0::kernels {
 
 namespace {
@@ -46,22 +48,6 @@ constexpr bool is_small_float = std::is_same_v<T, Half> || std::is_same_v<T, BFl
 template <class T>
 constexpr bool is_complex_v = std::is_same_v<T, complex<float>> || std::is_same_v<T, complex<double>>;
 
-// Float to integer as the hardware truncates, made defined: out of range and NaN give the type's bits of a 64-bit
-// result.
-template <class To>
-To integer_from(double v) {
-  if constexpr (std::is_same_v<To, uint64_t>) {
-    if (v >= 9223372036854775808.0 && v < 18446744073709551616.0) return static_cast<uint64_t>(v);
-  }
-  if constexpr (sizeof(To) < 4 || std::is_same_v<To, int32_t>) {
-    // Through 32 bits, as vector instructions convert.
-    const int32_t narrow = v > -2147483649.0 && v < 2147483648.0 ? static_cast<int32_t>(v) : INT32_MIN;
-    return static_cast<To>(narrow);
-  }
-  const int64_t wide = v >= -9223372036854775808.0 && v < 9223372036854775808.0 ? static_cast<int64_t>(v) : INT64_MIN;
-  return static_cast<To>(wide);
-}
-
 template <class To, class From>
 To convert(From v) {
   if constexpr (std::is_same_v<To, From>) {
@@ -74,16 +60,12 @@ To convert(From v) {
     }
   } else if constexpr (is_small_float<From>) {
     return convert<To>(static_cast<float>(v));
-  } else if constexpr (std::is_same_v<To, bool>) {
-    return v != From(0);
   } else if constexpr (is_complex_v<To>) {
     return To(static_cast<typename To::value_type>(v));
   } else if constexpr (is_small_float<To>) {
     return To(static_cast<float>(v));
-  } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
-    return integer_from<To>(static_cast<double>(v));
   } else {
-    return static_cast<To>(v);
+    return bodies::convert<To>(v);
   }
 }
 

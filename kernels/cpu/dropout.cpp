@@ -1,5 +1,7 @@
 #include "kernels/dropout.h"
 
+#include "kernels/bodies/dropout.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/dropout.cpp"
 #include "kernels/cpu/simd.h"
@@ -12,9 +14,7 @@ namespace gradus::inline v0::kernels::HWY_NAMESPACE {
 void MaskedScale(const Loop& l, double scale) {
   visit_floating(l.dtype, [&]<class T>() {
     using C = Compute<T>;
-    const C kept = static_cast<C>(scale);
-    // The mask as a number of 0 or 1: GCC makes vector code of that, and not of a choice.
-    binary<T, T, uint8_t>(l, [kept](C a, uint8_t mask) { return a * (kept * static_cast<C>(mask)); });
+    binary<T, T, uint8_t>(l, bodies::MaskedScale<C>{static_cast<C>(scale)});
   });
 }
 

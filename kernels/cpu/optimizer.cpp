@@ -15,6 +15,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace gradus::inline v0::kernels::HWY_NAMESPACE {
 
+/// What gradients are multiplied by: their sign, and the loss's scale is undone.
+template <class C, class Step>
+C gradient_factor(const Step& s) {
+  const C sign = s.maximize ? C(-1) : C(1);
+  return s.grad_scale == nullptr ? sign : sign / static_cast<C>(*s.grad_scale);
+}
+template <class Step>
+bool is_skipped(const Step& s) {
+  return s.found_inf != nullptr && *s.found_inf != 0;
+}
+
 template <class T, bool kAmsgrad>
 void adam_range(const AdamTensor& t, const AdamStep& s, int64_t begin, int64_t end) {
   using C = Compute<T>;
@@ -23,7 +34,7 @@ void adam_range(const AdamTensor& t, const AdamStep& s, int64_t begin, int64_t e
   const auto step_size = static_cast<C>(s.lr / correction1), inv_root = static_cast<C>(1 / std::sqrt(correction2));
   const auto one_minus_beta1 = static_cast<C>(1 - s.beta1), beta2 = static_cast<C>(s.beta2),
              one_minus_beta2 = static_cast<C>(1 - s.beta2);
-  const auto eps = static_cast<C>(s.eps), sign = static_cast<C>(s.maximize ? -1 : 1);
+  const auto eps = static_cast<C>(s.eps), factor = gradient_factor<C>(s);
   const auto decay = static_cast<C>(s.decoupled ? 0 : s.weight_decay),
              keep = static_cast<C>(s.decoupled ? 1 - s.lr * s.weight_decay : 1);
   auto* param = static_cast<T*>(t.param);
@@ -33,7 +44,7 @@ void adam_range(const AdamTensor& t, const AdamStep& s, int64_t begin, int64_t e
 #pragma GCC ivdep
   for (int64_t i = begin; i < end; ++i) {
     const C p = static_cast<C>(param[i]) * keep;
-    const C g = sign * static_cast<C>(grad[i]) + decay * p;
+    const C g = factor * static_cast<C>(grad[i]) + decay * p;
     const C m_old = static_cast<C>(m[i]);
     const C m_new = m_old + one_minus_beta1 * (g - m_old);
     const C v_new = beta2 * static_cast<C>(v[i]) + one_minus_beta2 * g * g;
@@ -53,7 +64,7 @@ template <class T>
 void sgd_range(const SgdTensor& t, const SgdStep& s, int64_t begin, int64_t end) {
   using C = Compute<T>;
   const auto lr = static_cast<C>(s.lr), momentum = static_cast<C>(s.momentum), decay = static_cast<C>(s.weight_decay);
-  const auto fresh = static_cast<C>(t.first ? 1 : 1 - s.dampening), sign = static_cast<C>(s.maximize ? -1 : 1);
+  const auto fresh = static_cast<C>(t.first ? 1 : 1 - s.dampening), factor = gradient_factor<C>(s);
   const C old = t.first ? C(0) : momentum;
   auto* param = static_cast<T*>(t.param);
   auto* grad = static_cast<const T*>(t.grad);
@@ -62,14 +73,14 @@ void sgd_range(const SgdTensor& t, const SgdStep& s, int64_t begin, int64_t end)
 #pragma GCC ivdep
     for (int64_t i = begin; i < end; ++i) {
       const C p = static_cast<C>(param[i]);
-      param[i] = static_cast<T>(p - lr * (sign * static_cast<C>(grad[i]) + decay * p));
+      param[i] = static_cast<T>(p - lr * (factor * static_cast<C>(grad[i]) + decay * p));
     }
     return;
   }
 #pragma GCC ivdep
   for (int64_t i = begin; i < end; ++i) {
     const C p = static_cast<C>(param[i]);
-    const C g = sign * static_cast<C>(grad[i]) + decay * p;
+    const C g = factor * static_cast<C>(grad[i]) + decay * p;
     const C b = (t.first ? C(0) : old * static_cast<C>(buffer[i])) + fresh * g;
     buffer[i] = static_cast<T>(b);
     param[i] = static_cast<T>(p - lr * (s.nesterov ? g + momentum * b : b));
@@ -77,6 +88,7 @@ void sgd_range(const SgdTensor& t, const SgdStep& s, int64_t begin, int64_t end)
 }
 
 void adam_kernel(const AdamTensor* tensors, int64_t count, const AdamStep& s) {
+  if (is_skipped(s)) return;
   FlushDenormals flush;
   for (int64_t k = 0; k < count; ++k) {
     const AdamTensor& t = tensors[k];
@@ -94,6 +106,7 @@ void adam_kernel(const AdamTensor* tensors, int64_t count, const AdamStep& s) {
 }
 
 void sgd_kernel(const SgdTensor* tensors, int64_t count, const SgdStep& s) {
+  if (is_skipped(s)) return;
   FlushDenormals flush;
   for (int64_t k = 0; k < count; ++k) {
     const SgdTensor& t = tensors[k];

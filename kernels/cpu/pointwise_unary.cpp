@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "kernels/bodies/unary.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/pointwise_unary.cpp"
 #include "kernels/cpu/simd.h"
@@ -12,41 +14,21 @@
 HWY_BEFORE_NAMESPACE();
 namespace gradus::inline v0::kernels::HWY_NAMESPACE {
 
-template <class T>
-inline T negative(T a) {
-  if constexpr (std::is_integral_v<T>) return static_cast<T>(0 - static_cast<uint64_t>(a));  // wraps
-  return -a;
-}
-template <class T>
-inline T magnitude(T a) {
-  if constexpr (std::is_floating_point_v<T>) return std::abs(a);
-  if constexpr (std::is_signed_v<T>) return a < 0 ? negative(a) : a;
-  return a;
-}
-template <class T>
-inline T sign_of(T a) {
-  return static_cast<T>((a > T(0)) - (a < T(0)));
-}
-
 void abs_kernel(const Loop& l) {
-  visit_all(l.dtype, [&]<class T>() { unary<T, T>(l, [](Compute<T> a) { return magnitude(a); }); });
+  visit_all(l.dtype, [&]<class T>() { unary<T, T>(l, bodies::Absolute()); });
 }
 void neg_kernel(const Loop& l) {
-  visit_numbers(l.dtype, [&]<class T>() { unary<T, T>(l, [](Compute<T> a) { return negative(a); }); });
+  visit_numbers(l.dtype, [&]<class T>() { unary<T, T>(l, bodies::Negative()); });
 }
 void sign_kernel(const Loop& l) {
-  visit_all(l.dtype, [&]<class T>() { unary<T, T>(l, [](Compute<T> a) { return sign_of(a); }); });
+  visit_all(l.dtype, [&]<class T>() { unary<T, T>(l, bodies::Sign()); });
 }
-// The comparison is false for NaN, which stays.
 void relu_kernel(const Loop& l) {
-  visit_numbers(l.dtype, [&]<class T>() {
-    using C = Compute<T>;
-    unary<T, T>(l, [](C a) { return a <= C(0) ? C(0) : a; });
-  });
+  visit_numbers(l.dtype, [&]<class T>() { unary<T, T>(l, bodies::Relu()); });
 }
 void bitwise_not_kernel(const Loop& l) {
-  if (l.dtype == ScalarType::Bool) return unary<bool, bool>(l, [](bool a) { return !a; });
-  visit_integral(l.dtype, [&]<class T>() { unary<T, T>(l, [](T a) { return ~a; }); });
+  if (l.dtype == ScalarType::Bool) return unary<bool, bool>(l, bodies::BitNot());
+  visit_integral(l.dtype, [&]<class T>() { unary<T, T>(l, bodies::BitNot()); });
 }
 
 #define GRADUS_VECTOR_KERNEL(name, expression)                       \
@@ -70,11 +52,9 @@ void round_decimals_kernel(const Loop& l, const Scalar& decimals) {
     using C = Compute<T>;
     const C ten = static_cast<C>(power);
     if (left) {
-      unary<T, T>(
-          l, [ten](C a) { return std::nearbyint(a / ten) * ten; }, 8);
+      unary<T, T>(l, bodies::RoundLeft<C>{ten}, 8);
     } else {
-      unary<T, T>(
-          l, [ten](C a) { return std::nearbyint(a * ten) / ten; }, 8);
+      unary<T, T>(l, bodies::RoundRight<C>{ten}, 8);
     }
   });
 }

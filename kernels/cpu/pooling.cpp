@@ -453,7 +453,7 @@ BadIndex first_outside(const int64_t* index, int64_t count, int64_t plane) {
   return {};
 }
 
-BadIndex max_backward_cpu(View grad_input, ConstView grad_output, ConstView indices) {
+BadIndex max_backward_cpu(View grad_input, ConstView grad_output, ConstView indices, const PoolingGeometry&) {
   const Image in(grad_input), out(grad_output);
   if (in.numel() == 0) return {};
   const BadIndex bad = first_outside(indices.as<int64_t>(), out.numel(), in.plane());
@@ -502,8 +502,8 @@ void adaptive_backward_cpu(View grad_input, ConstView grad_output) {
 
 constinit KernelTable<void(View, View, ConstView, const PoolingGeometry&)> max_pool2d_forward("max_pool2d",
                                                                                               &max_forward_cpu);
-constinit KernelTable<BadIndex(View, ConstView, ConstView)> max_pool2d_backward("max_pool2d_backward",
-                                                                                &max_backward_cpu);
+constinit KernelTable<BadIndex(View, ConstView, ConstView, const PoolingGeometry&)> max_pool2d_backward(
+    "max_pool2d_backward", &max_backward_cpu);
 constinit KernelTable<void(View, ConstView, const PoolingGeometry&, AverageDivisor)> avg_pool2d_forward(
     "avg_pool2d", &avg_forward_cpu);
 constinit KernelTable<void(View, ConstView, const PoolingGeometry&, AverageDivisor)> avg_pool2d_backward(

@@ -27,6 +27,7 @@
 
 #include <gradus/autograd/grad_mode.h>
 
+#include "../core/accelerator.h"
 #include "../core/make_tensor.h"
 
 namespace gradus::inline v0::autograd {
@@ -124,6 +125,51 @@ struct GradModeScope {
   bool before;
 };
 
+// Note [Backward on streams]
+// A node runs on the device and stream that were current when the forward ran. A gradient is made on its producer's
+// stream and used on its consumer's: where they differ, the consumer's waits, and the memory is marked as used there.
+// At the end the caller's streams wait for those on which leaves have gathered their gradients.
+core::StreamId stream_of(const Node& n, const Tensor& gradient) {
+  const Device device = gradient.device();
+  if (n.stream_device_ == device.index()) return {device.index(), n.stream_};
+  return core::accelerator(device.type(), "backward").current_stream(device.index());
+}
+void hand_over(const Tensor& gradient, core::StreamId from, core::StreamId to) {
+  if (from == to || from.device != to.device) return;
+  core::Accelerator& a = core::accelerator(gradient.device().type(), "backward");
+  a.order(from, to);
+  if (const StorageImpl* s = gradient.impl()->storage_; s && s->data) a.record_stream(s->data, to);
+}
+
+// Work of `n` goes to its stream for as long as this lives.
+class StreamScope {
+ public:
+  explicit StreamScope(const Node& n) {
+    if (n.stream_device_ >= 0) [[unlikely]]
+      enter(n);
+  }
+  ~StreamScope() {
+    if (accelerator_) [[unlikely]] {
+      accelerator_->set_stream(before_);
+      if (device_before_ != before_.device) accelerator_->set_device(device_before_);
+    }
+  }
+  StreamScope(const StreamScope&) = delete;
+
+ private:
+  [[gnu::noinline]] void enter(const Node& n) {
+    core::Accelerator& a = core::accelerator(kCUDA, "backward");
+    before_ = a.current_stream(n.stream_device_);
+    device_before_ = core::current_device();
+    if (device_before_ != n.stream_device_) a.set_device(n.stream_device_);
+    a.set_stream({n.stream_device_, n.stream_});
+    accelerator_ = &a;
+  }
+  core::Accelerator* accelerator_ = nullptr;
+  core::StreamId before_;
+  DeviceIndex device_before_ = 0;
+};
+
 // A walk's stay in a node. See Note [Passes that share a graph].
 class Use {
  public:
@@ -193,6 +239,11 @@ class Walk {
     } clear{*this};
     for (size_t i = 0; i < roots.size(); ++i) {
       fit_gradient(grads[i], roots[i].node->outputs_[roots[i].input_nr], "backward");
+      if (grads[i].defined() && grads[i].device().is_cuda()) [[unlikely]] {
+        const DeviceIndex device = grads[i].device().index();
+        hand_over(grads[i], core::accelerator(kCUDA, "backward").current_stream(device),
+                  stream_of(*roots[i].node, grads[i]));
+      }
       add_to(slots_(roots[i].node), roots[i].input_nr, std::move(grads[i]));
     }
     for (size_t i = 0; i < roots.size(); ++i) {
@@ -205,6 +256,8 @@ class Walk {
       ready_.pop_back();
       visit(n);
     }
+    if (!leaf_streams_.empty()) [[unlikely]]
+      wait_for_leaves();
     finished_ = true;
     return std::move(results_);
   }
@@ -277,6 +330,21 @@ class Walk {
     }
   }
 
+  // See Note [Backward on streams].
+  void add_on_stream(const Node& from, const Node& to, Node::EngineSlot& s, uint32_t nr, Tensor grad) {
+    hand_over(grad, stream_of(from, grad), stream_of(to, grad));
+    const StreamScope consumer(to);
+    add_to(s, nr, std::move(grad));
+  }
+
+  void wait_for_leaves() {
+    for (const core::StreamId s : leaf_streams_) {
+      core::Accelerator& a = core::accelerator(kCUDA, "backward");
+      const core::StreamId caller = a.current_stream(s.device);
+      if (caller != s) a.order(s, caller);
+    }
+  }
+
   static bool sole(const Tensor& t) {
     const TensorImpl* i = t.impl();
     return i->counts_.load(std::memory_order_acquire) == TensorImpl::kSole && i->has(TensorImpl::kDense) &&
@@ -313,6 +381,7 @@ class Walk {
 
   void visit(Node* n) {
     Node::EngineSlot& slot = slots_(n);
+    const StreamScope stream(*n);
     Gradients in(n->num_outputs_), out(n->num_edges_);
     bool any = false;
     for (uint32_t i = 0; i < n->num_outputs_; ++i) {
@@ -330,7 +399,11 @@ class Walk {
     }
     const bool wanted = captures_.empty() || slot.needed;
     if (n->sequence_ == UINT64_MAX && n->num_edges_ == 0) {
-      if (options_.accumulate && wanted && any) accumulate_into(n, std::move(in[0]), options_.create_graph);
+      if (options_.accumulate && wanted && any) {
+        accumulate_into(n, std::move(in[0]), options_.create_graph);
+        if (n->stream_device_ >= 0) [[unlikely]]
+          leaf_streams_.push_back({n->stream_device_, n->stream_});
+      }
       return;
     }
     if (wanted && any && leads_on(n)) {
@@ -346,7 +419,11 @@ class Walk {
       Node::EngineSlot& s = slots_(e.node);
       if (out[i].defined()) {
         fit_gradient(out[i], e.node->outputs_[e.input_nr], n->name_);
-        add_to(s, e.input_nr, std::move(out[i]));
+        if (out[i].device().is_cuda()) [[unlikely]] {
+          add_on_stream(*n, *e.node, s, e.input_nr, std::move(out[i]));
+        } else {
+          add_to(s, e.input_nr, std::move(out[i]));
+        }
       }
       if (--s.dependencies == 0) push(e.node);
     }
@@ -375,6 +452,7 @@ class Walk {
   variable_list results_;
   SmallVector<Node*, 32> stack_, all_;
   SmallVector<Node*, 32> ready_;
+  SmallVector<core::StreamId, 4> leaf_streams_;
   bool finished_ = false;
 };
 

@@ -1,11 +1,17 @@
 // Graph nodes: memory, saved tensors, release without recursion.
 #include <gradus/autograd/node.h>
 
+#include "../core/accelerator.h"
 #include "../core/autograd_hooks.h"
 #include "../core/make_tensor.h"
 #include "node_factory.h"
 
 namespace gradus::inline v0::autograd {
+
+void remember_stream(Node* node, Device device) {
+  node->stream_device_ = device.index();
+  node->stream_ = core::accelerator(device.type(), "autograd").current_stream(device.index()).id;
+}
 
 namespace {
 

@@ -90,11 +90,15 @@ Tensor& accumulated_grad(Node* accumulate);
 /// Makes output `nr` of `node` out of `t` (fresh or a fresh view). Takes over one reference of the node per call.
 void set_history(const Tensor& t, Node* node, uint32_t nr);
 /// Remembers the shape and dtype that the gradient of output `nr` will have.
+/// The stream of the forward is the backward's, too.
+void remember_stream(Node* node, Device device);
 inline void describe_output(Node* node, uint32_t nr, const TensorImpl& t) {
   Node::Output& o = node->outputs_[nr];
   o.sizes = t.sizes();
   o.dtype = t.dtype_;
   o.device = t.device_;
+  if (t.device_.is_cuda() && node->stream_device_ < 0) [[unlikely]]
+    remember_stream(node, t.device_);
 }
 /// Numbers a node after its edges.
 inline void number_node(Node* node) {

@@ -5,6 +5,7 @@
 
 #include <gradus/core/tensor.h>
 
+#include "accelerator.h"
 #include "make_tensor.h"
 
 namespace gradus::inline v0 {
@@ -130,18 +131,27 @@ const Generator& getDefaultCPUGenerator() {
 }
 }  // namespace detail
 
+const Generator& default_generator(Device device) {
+  for (const GeneratorGuard* g = innermost_guard; g != nullptr; g = g->outer_) {
+    const Device of = g->generator_.device();
+    const bool any = of.is_cpu() || !of.has_index() || !device.has_index();
+    if (of.type() == device.type() && (any || of.index() == device.index())) return g->generator_;
+  }
+  if (device.is_cpu()) return detail::getDefaultCPUGenerator();
+  return core::accelerator(device.type(), "default_generator").default_generator(device.index());
+}
+
 const Generator& default_generator(DeviceType device) {
-  for (const GeneratorGuard* g = innermost_guard; g != nullptr; g = g->outer_)
-    if (g->generator_.device().type() == device) return g->generator_;
-  GRADUS_CHECK_AS(NotImplementedError, device == DeviceType::CPU, "default_generator: there is none for ",
-                  Device(device).str(), "; only the CPU's is built in");
-  return detail::getDefaultCPUGenerator();
+  return default_generator(Device(device));
 }
 
 void manual_seed(uint64_t seed) {
   Generator generator = default_generator();
-  const std::lock_guard lock(generator.mutex());
-  generator.set_current_seed(seed);
+  {
+    const std::lock_guard lock(generator.mutex());
+    generator.set_current_seed(seed);
+  }
+  if (innermost_guard == nullptr) core::seed_accelerators(seed);
 }
 
 GeneratorGuard::GeneratorGuard(Generator generator) : generator_(std::move(generator)), outer_(innermost_guard) {

@@ -13,12 +13,19 @@ int64_t checked_numel(IntArrayRef sizes, ScalarType dtype, const char* op);
 Tensor empty(IntArrayRef sizes, ScalarType dtype, Device device, MemoryFormat format = MemoryFormat::Contiguous,
              const char* op = "empty");
 Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, ScalarType dtype, Device device);
+/// Memory on the CPU that is page-locked for copies to and from CUDA devices.
+Tensor empty_pinned(IntArrayRef sizes, IntArrayRef strides, ScalarType dtype, const char* op);
 /// Strides of a dense tensor in `format` order.
 void dense_strides(IntArrayRef sizes, MemoryFormat format, int64_t* strides);
 /// As `like`, in its memory order where that is dense (MemoryFormat::Preserve), with another dtype.
 Tensor empty_like(const Tensor& like, ScalarType dtype);
-/// empty_like() for the commonest case: `like` is contiguous and on the CPU, and `dtype` no wider than its own.
+/// empty_like() for the commonest case: `like` is contiguous, and `dtype` no wider than its own.
 Tensor empty_plain(const TensorImpl& like, ScalarType dtype);
+Device with_current_index(Device device);
+/// The device that is meant: an unnumbered `cuda` is the thread's current one.
+inline Device with_index(Device d) {
+  return d.is_cpu() ? Device(kCPU) : with_current_index(d);
+}
 /// Same storage, another geometry, no history and no view relation.
 Tensor alias(const Tensor& t);
 Tensor alias_of(const TensorImpl& t);
@@ -30,7 +37,10 @@ Tensor contiguous_view_of(const Tensor& base, IntArrayRef sizes, const char* mak
 /// A tensor over existing storage.
 Tensor from_storage(Storage storage, IntArrayRef sizes, IntArrayRef strides, int64_t storage_offset, ScalarType dtype,
                     Device device);
-/// A 0-dim tensor holding `value`; `wrapped` makes it weak in type promotion.
+/// A 0-dim tensor holding `value`, for an elementwise operator on `device`: it takes numbers from the host, so the
+/// tensor lies there, or on meta. `wrapped` makes it weak in type promotion.
+Tensor number_tensor(const Scalar& value, ScalarType dtype, Device device, bool wrapped);
+/// The same on the device itself.
 Tensor scalar_tensor(const Scalar& value, ScalarType dtype, Device device, bool wrapped);
 /// Points `t` to other memory and geometry (resize_, set_, set_data).
 void replace(TensorImpl& t, Storage storage, IntArrayRef sizes, IntArrayRef strides, int64_t storage_offset,

@@ -12,6 +12,8 @@
 #include <gradus/core/printing.h>
 #include <gradus/core/tensor.h>
 
+#include "accelerator.h"
+
 namespace gradus::inline v0 {
 
 namespace {
@@ -105,6 +107,14 @@ std::vector<Element> read_elements(const Tensor& t) {
   const auto sizes = t.sizes(), strides = t.strides();
   const auto* data = static_cast<const char*>(t.data_ptr());
   const auto item = static_cast<int64_t>(t.itemsize());
+  std::vector<char> on_host;
+  if (!t.is_cpu()) {
+    int64_t span = item;
+    for (size_t d = 0; d < sizes.size(); ++d) span += (sizes[d] - 1) * strides[d] * item;
+    on_host.resize(static_cast<size_t>(span));
+    core::accelerator(t.device().type(), "print").copy(on_host.data(), kCPU, data, t.device(), on_host.size(), false);
+    data = on_host.data();
+  }
   int64_t offset = 0;
   for (int64_t n = 0; n < numel; ++n) {
     elements.push_back(read_element(data + offset * item, t.scalar_type()));
@@ -274,8 +284,8 @@ void write_elements(std::ostream& out, const Tensor& t, int64_t line_size) {
 std::ostream& print(std::ostream& out, const Tensor& tensor, int64_t line_size) {
   FormatGuard guard(out);
   if (!tensor.defined()) return out << "[ Tensor (undefined) ]";
-  // A meta tensor has no elements, and those of another device are not ours to read: only the last line is printed.
-  if (tensor.is_cpu() && tensor.layout() == Layout::Strided && tensor.numel() > 0)
+  // A meta tensor has no elements, and those of a user's device are not ours to read: only the last line is printed.
+  if ((tensor.is_cpu() || tensor.is_cuda()) && tensor.layout() == Layout::Strided && tensor.numel() > 0)
     write_elements(out, tensor, line_size);
   out << "[ " << tensor.toString() << '{';
   for (int64_t d = 0; d < tensor.dim(); ++d) out << (d == 0 ? "" : ",") << tensor.size(d);

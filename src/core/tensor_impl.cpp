@@ -7,6 +7,7 @@
 
 #include <gradus/core/allocator.h>
 
+#include "accelerator.h"
 #include "autograd_hooks.h"
 #include "counting.h"
 #include "heap.h"
@@ -170,6 +171,10 @@ bool try_retain(TensorImpl* t) {
   return false;
 }
 
+Device with_current_index(Device d) {
+  return d.is_cuda() && !d.has_index() ? Device(d.type(), current_device()) : d;
+}
+
 namespace {
 
 [[gnu::always_inline]] inline TensorImpl* new_impl(size_t bytes, ScalarType dtype, Device device) {
@@ -179,10 +184,6 @@ namespace {
   t->device_ = device;
   if (tls.flags & kInferenceMode) t->flags_ |= TensorImpl::kInference;
   return t;
-}
-
-Device with_index(Device d) {
-  return d.is_cuda() && !d.has_index() ? Device(d.type(), 0) : d.is_cpu() ? Device(kCPU) : d;
 }
 
 // A tensor with new memory and no geometry yet. Small memory lies in the tensor's own block.
@@ -242,12 +243,27 @@ Tensor empty(IntArrayRef sizes, ScalarType dtype, Device device, MemoryFormat fo
 }
 
 Tensor empty_plain(const TensorImpl& like, ScalarType dtype) {
-  Tensor result(new_with_memory(static_cast<size_t>(like.numel_) * element_size(dtype), dtype, Device(kCPU)));
+  Tensor result(new_with_memory(static_cast<size_t>(like.numel_) * element_size(dtype), dtype, like.device_));
   lay_out_contiguous(result.impl(), like.geometry_.sizes_data(), like.geometry_.ndim(), like.numel_);
   return result;
 }
 
 namespace {
+
+void* device_allocate(size_t nbytes, Device device) {
+  if (device.is_cuda()) accelerator(kCUDA, "empty");  // says what is missing
+  const DeviceScope scope(device);
+  return nbytes ? get_allocator(device.type()).allocate(nbytes) : nullptr;
+}
+
+void copy_bytes(void* to, const void* from, size_t nbytes, Device device, const char* op) {
+  if (device.is_cpu()) {
+    std::memcpy(to, from, nbytes);
+  } else if (!device.is_meta()) {
+    accelerator(device.type(), op).copy(to, device, from, device, nbytes, /*non_blocking=*/true);
+  }
+}
+
 // Bytes that a geometry reaches from its storage's start, checked for overflow.
 size_t reach(IntArrayRef sizes, IntArrayRef strides, int64_t offset, ScalarType dtype, const char* op) {
   int64_t last = offset;
@@ -277,6 +293,28 @@ Tensor empty_strided(IntArrayRef sizes, IntArrayRef strides, ScalarType dtype, D
   TensorImpl* t = result.impl();
   t->geometry_.set(sizes, strides);
   refresh_geometry(*t);
+  return result;
+}
+
+Tensor empty_pinned(IntArrayRef sizes, IntArrayRef strides, ScalarType dtype, const char* op) {
+  checked_numel(sizes, dtype, op);
+  const size_t nbytes = reach(sizes, strides, 0, dtype, op);
+  struct Pinned {
+    void* data;
+    size_t nbytes;
+  };
+  Accelerator& a = accelerator(kCUDA, op);
+  void* const data = nbytes ? a.allocate_pinned(nbytes) : nullptr;
+  Storage memory = Storage::borrow(
+      data, nbytes, kCPU,
+      [](void* context) {
+        auto* p = static_cast<Pinned*>(context);
+        if (p->data) accelerator(kCUDA, "free").free_pinned(p->data, p->nbytes);
+        delete p;
+      },
+      new Pinned{data, nbytes});
+  Tensor result = from_storage(std::move(memory), sizes, strides, 0, dtype, kCPU);
+  result.impl()->flags_ |= TensorImpl::kPinned;
   return result;
 }
 
@@ -405,6 +443,16 @@ Tensor from_storage(Storage storage, IntArrayRef sizes, IntArrayRef strides, int
 }
 
 Tensor scalar_tensor(const Scalar& value, ScalarType dtype, Device device, bool wrapped) {
+  Tensor r = number_tensor(value, dtype, device, wrapped);
+  if (device.is_cpu() || device.is_meta()) return r;
+  Tensor there = empty({}, dtype, device);
+  accelerator(device.type(), "scalar_tensor")
+      .copy(there.data_ptr(), there.device(), r.data_ptr(), kCPU, element_size(dtype), /*non_blocking=*/true);
+  there.impl()->flags_ |= r.impl()->flags_ & TensorImpl::kWrappedNumber;
+  return there;
+}
+
+Tensor number_tensor(const Scalar& value, ScalarType dtype, Device device, bool wrapped) {
   Tensor r = empty({}, dtype, device.is_meta() ? device : Device(kCPU));
   if (wrapped) r.impl()->flags_ |= TensorImpl::kWrappedNumber;
   if (device.is_meta()) return r;
@@ -472,8 +520,8 @@ void resize(const Tensor& tensor, IntArrayRef sizes, MemoryFormat format, const 
     GRADUS_CHECK(!t.has(TensorImpl::kView), op, ": a view's memory cannot grow; shape ", tensor.sizes(),
                  " was to become ", sizes);
     Storage bigger = Storage::allocate(needed, t.device_);
-    if (t.storage_ && t.storage_->data && bigger.get()->data && t.device_.is_cpu()) {
-      std::memcpy(bigger.get()->data, t.storage_->data, t.storage_->nbytes);
+    if (t.storage_ && t.storage_->data && bigger.get()->data) {
+      copy_bytes(bigger.get()->data, t.storage_->data, t.storage_->nbytes, t.device_, op);
       bigger.get()->version.store(t.storage_->version.load(std::memory_order_relaxed), std::memory_order_relaxed);
     }
     replace(t, std::move(bigger), kept, strides, t.storage_offset_, t.dtype_);
@@ -496,8 +544,10 @@ Storage Storage::allocate(size_t nbytes, Device device) {
   Storage r(new_storage());
   StorageImpl* s = r.impl_;
   s->device = device;
-  if (!device.is_meta() && nbytes) {
-    s->data = device.is_cpu() ? core::cpu_allocate(nbytes) : get_allocator(device.type()).allocate(nbytes);
+  if (device.is_cpu()) {
+    s->data = core::cpu_allocate(nbytes);
+  } else if (!device.is_meta()) {
+    s->data = core::device_allocate(nbytes, device);
   }
   s->nbytes = nbytes;
   return r;

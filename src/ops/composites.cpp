@@ -29,7 +29,13 @@ Tensor triangle(const Dest& dest, const char* op, const Tensor& self, bool lower
   if (!out.is_meta() && out.numel()) {
     autograd::GradModeOff off;
     const Tensor window = core::alias(out);
-    for (int64_t row = 0; row < rows; ++row) {
+    if (!out.is_cpu()) {  // a launch for each row would cost more than the mask
+      const TensorOptions options = TensorOptions(kLong).device(out.device());
+      const Tensor column = gradus::arange(columns, options);
+      const Tensor last = gradus::arange(shift, rows + shift, options).unsqueeze(1);
+      window.masked_fill_(lower ? column.gt(last) : column.lt(last), 0);
+    }
+    for (int64_t row = 0; out.is_cpu() && row < rows; ++row) {
       const int64_t from = lower ? std::clamp<int64_t>(row + shift + 1, 0, columns) : 0;
       const int64_t to = lower ? columns : std::clamp<int64_t>(row + shift, 0, columns);
       if (from < to) window.select(-2, row).slice(-1, from, to).zero_();

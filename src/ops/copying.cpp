@@ -8,6 +8,7 @@
 
 #include "ops/surface/generated/ops_copy.h"
 
+#include "../core/accelerator.h"
 #include "pointwise_plan.h"
 #include "raw_fill.h"
 #include "scalar_range.h"
@@ -67,7 +68,7 @@ Tensor clone(const Tensor& self, std::optional<MemoryFormat> memory_format) {
   return out;
 }
 
-void copy_(const Tensor& self, const Tensor& src, bool /*non_blocking*/) {
+void copy_(const Tensor& self, const Tensor& src, bool non_blocking) {
   const TensorImpl &to = defined(self, "copy_"), &from = defined(src, "copy_");
   auto r = recording(Dest::inplace(self), self, src);
   if (from.sizes() != to.sizes() && IntArrayRef(broadcast_shapes("copy_", to.sizes(), from.sizes())) != to.sizes())
@@ -79,11 +80,11 @@ void copy_(const Tensor& self, const Tensor& src, bool /*non_blocking*/) {
   GRADUS_CHECK_AS(NotImplementedError, to.device_.is_meta() || !from.device_.is_meta(),
                   "copy_: cannot copy out of meta tensor; no data!");
   begin_write("copy_", self);
-  copy_into(self, src);
+  copy_into(self, src, non_blocking);
   if (r && is_differentiable(to.dtype_)) {
-    r.node("CopyBackwards", self, [](const GradIn& g, GradOut& d) {
+    r.node("CopyBackwards", self, [device = from.device_](const GradIn& g, GradOut& d) {
       if (d.needs(0)) d[0] = gradus::zeros_like(g[0]);
-      d[1] = g[0];
+      d[1] = g[0].device() == device ? g[0] : g[0].to(TensorOptions(device));
     });
   }
 }
@@ -99,11 +100,10 @@ Tensor contiguous(const Tensor& self, MemoryFormat memory_format) {
 
 namespace {
 
-Tensor convert(const Tensor& self, ScalarType dtype, Device device, bool copy,
+Tensor convert(const Tensor& self, ScalarType dtype, Device device, bool non_blocking, bool copy,
                std::optional<MemoryFormat> memory_format) {
   const TensorImpl& t = defined(self, "to");
-  if (device.is_cuda() && !device.has_index()) device = Device(device.type(), 0);
-  if (device.is_cpu()) device = Device(kCPU);
+  device = core::with_index(device);
   const MemoryFormat format = memory_format.value_or(MemoryFormat::Preserve);
   if (!copy && t.dtype_ == dtype && t.device_ == device &&
       (format == MemoryFormat::Preserve || self.suggest_memory_format() == format))
@@ -118,7 +118,7 @@ Tensor convert(const Tensor& self, ScalarType dtype, Device device, bool copy,
   } else {
     out = core::empty_strided(t.sizes(), core::empty_like(self, dtype).strides(), dtype, device);
   }
-  copy_into(out, self);
+  copy_into(out, self, non_blocking);
   if (is_differentiable(dtype)) {
     if (auto r = recording(self)) {
       // The engine casts the gradient back.
@@ -132,26 +132,28 @@ Tensor convert(const Tensor& self, ScalarType dtype, Device device, bool copy,
 
 }  // namespace
 
-Tensor to(const Tensor& self, Device device, ScalarType dtype, bool, bool copy,
+Tensor to(const Tensor& self, Device device, ScalarType dtype, bool non_blocking, bool copy,
           std::optional<MemoryFormat> memory_format) {
-  return convert(self, dtype, device, copy, memory_format);
+  return convert(self, dtype, device, non_blocking, copy, memory_format);
 }
-Tensor to(const Tensor& self, ScalarType dtype, bool, bool copy, std::optional<MemoryFormat> memory_format) {
-  return convert(self, dtype, defined(self, "to").device_, copy, memory_format);
+Tensor to(const Tensor& self, ScalarType dtype, bool non_blocking, bool copy,
+          std::optional<MemoryFormat> memory_format) {
+  return convert(self, dtype, defined(self, "to").device_, non_blocking, copy, memory_format);
 }
-Tensor to(const Tensor& self, const TensorOptions& options, bool, bool copy,
+Tensor to(const Tensor& self, const TensorOptions& options, bool non_blocking, bool copy,
           std::optional<MemoryFormat> memory_format) {
   const TensorImpl& t = defined(self, "to");
   GRADUS_CHECK_AS(NotImplementedError, !options.has_layout() || options.layout() == t.layout_,
                   "to: a conversion of layout ", t.layout_, " to ", options.layout(),
                   " was asked for; expected the same layout");
   if (!memory_format) memory_format = options.memory_format_opt();
-  return convert(self, options.dtype_opt().value_or(t.dtype_), options.device_opt().value_or(t.device_), copy,
-                 memory_format);
+  return convert(self, options.dtype_opt().value_or(t.dtype_), options.device_opt().value_or(t.device_), non_blocking,
+                 copy, memory_format);
 }
-Tensor to(const Tensor& self, const Tensor& other, bool, bool copy, std::optional<MemoryFormat> memory_format) {
+Tensor to(const Tensor& self, const Tensor& other, bool non_blocking, bool copy,
+          std::optional<MemoryFormat> memory_format) {
   const TensorImpl& o = defined(other, "to");
-  return convert(self, o.dtype_, o.device_, copy, memory_format);
+  return convert(self, o.dtype_, o.device_, non_blocking, copy, memory_format);
 }
 Tensor _to_copy(const Tensor& self, const TensorOptions& options, bool non_blocking,
                 std::optional<MemoryFormat> memory_format) {
@@ -159,6 +161,36 @@ Tensor _to_copy(const Tensor& self, const TensorOptions& options, bool non_block
 }
 Tensor type_as(const Tensor& self, const Tensor& other) {
   return self.to(other);
+}
+
+// --- page-locked memory ---
+
+namespace {
+void check_pin_device(const char* op, std::optional<Device> device) {
+  GRADUS_CHECK_AS(ValueError, !device || device->is_cuda(), op, ": device ", device.value_or(kCPU),
+                  " was given; memory is page-locked for cuda");
+}
+}  // namespace
+
+bool is_pinned(const Tensor& self, std::optional<Device> device) {
+  check_pin_device("is_pinned", device);
+  const TensorImpl& t = defined(self, "is_pinned");
+  if (!t.device_.is_cpu() || t.has(TensorImpl::kPinned)) return t.has(TensorImpl::kPinned);
+  core::Accelerator* a = core::find_accelerator(kCUDA);
+  return a != nullptr && t.data_ != nullptr && a->is_pinned(t.data_);
+}
+
+Tensor pin_memory(const Tensor& self, std::optional<Device> device) {
+  check_pin_device("pin_memory", device);
+  const TensorImpl& t = defined(self, "pin_memory");
+  GRADUS_CHECK(t.device_.is_cpu(), "pin_memory: a tensor on ", t.device_,
+               " was given; only dense CPU tensors can be pinned");
+  if (self.is_pinned()) return self;
+  const Tensor like = core::empty_like(self, t.dtype_);
+  Tensor out = core::empty_pinned(t.sizes(), like.strides(), t.dtype_, "pin_memory");
+  copy_into(out, self);
+  if (auto r = recording(self)) r.node("PinMemoryBackward0", out, [](const GradIn& g, GradOut& d) { d[0] = g[0]; });
+  return out;
 }
 
 // --- fills ---
@@ -231,7 +263,13 @@ Scalar item(const Tensor& self) {
   GRADUS_CHECK(t.numel_ == 1, "item: a Tensor with ", t.numel_,
                " elements cannot be converted to Scalar; expected exactly one element");
   GRADUS_CHECK_AS(NotImplementedError, !t.device_.is_meta(), "item: a meta tensor has no data");
+  alignas(16) char element[16];
   const void* p = t.data_;
+  if (!t.device_.is_cpu()) {
+    core::accelerator(t.device_.type(), "item")
+        .copy(element, kCPU, p, t.device_, element_size(t.dtype_), /*non_blocking=*/false);
+    p = element;
+  }
   switch (t.dtype_) {
 #define GRADUS_CASE(name, T, As) \
   case ScalarType::name:         \

@@ -14,7 +14,7 @@ namespace {
 Tensor divide(const Dest& dest, const char* op, const kernels::DivisionTable& kernel, Operand self, Operand other) {
   Pointwise p(dest, op, Promote::kArithmetic, self, other);
   GRADUS_CHECK_AS(TypeError, p.dtype() != ScalarType::Bool, op, ": two bools were given; expected numbers");
-  const bool fine = kernel(p.device(), p.loop()) || p.device() == DeviceType::Meta;
+  const bool fine = kernel(p.device(), p.loop()) || p.device().is_meta();
   GRADUS_CHECK(fine, op, ": an integer was divided by zero; expected a divisor that is not 0");
   return p.finish();
 }
@@ -93,7 +93,7 @@ Tensor remainder(const Dest& dest, const Tensor& self, const Scalar& other) {
   return rest(dest, "remainder", "RemainderBackward0", kernels::remainder, self, other);
 }
 Tensor remainder(const Scalar& self, const Tensor& other) {
-  return gradus::remainder(core::scalar_tensor(self, self.type(), other.device(), true), other);
+  return gradus::remainder(core::number_tensor(self, self.type(), other.device(), true), other);
 }
 
 Tensor fmod(const Dest& dest, const Tensor& self, const Tensor& other) {

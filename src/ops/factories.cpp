@@ -19,12 +19,22 @@ void check_options(const char* op, const TensorOptions& o) {
   GRADUS_CHECK_AS(NotImplementedError, o.layout() == Layout::Strided, op, ": the layout ", o.layout(),
                   " was asked for; expected Strided");
 }
+Tensor pinned(const char* op, IntArrayRef size, const TensorOptions& o, MemoryFormat format) {
+  GRADUS_CHECK(o.device().is_cpu(), op, ": pinned memory was asked for on ", o.device(),
+               "; only CPU tensors can be pinned");
+  DimVector strides(size.size());
+  core::dense_strides(size, format, strides.data());
+  return core::empty_pinned(size, strides, o.scalar_type(), op);
+}
 // A new tensor's memory, or the target of the out form.
 Tensor allocate(const Dest& dest, const char* op, IntArrayRef size, const TensorOptions& o,
                 MemoryFormat format = MemoryFormat::Contiguous) {
   check_options(op, o);
-  if (dest.is_fresh()) [[likely]]
+  if (dest.is_fresh()) [[likely]] {
+    if (o.pinned_memory()) [[unlikely]]
+      return pinned(op, size, o, format);
     return core::empty(size, o.scalar_type(), o.device(), format, op);
+  }
   core::checked_numel(size, o.scalar_type(), op);
   const Tensor& out = dest.target();
   GRADUS_CHECK(out.defined(), op, ": the out tensor is undefined; expected one with data");

@@ -78,8 +78,8 @@ std::vector<Tensor> per_dimension(const char* op, const Tensor& self, IndexList 
       continue;
     }
     const Tensor& index = *indices[k];
-    GRADUS_CHECK(index.device() == self.device() || index.is_cpu(), op, ": index ", k, " is on ", index.device(),
-                 ", the tensor on ", self.device());
+    GRADUS_CHECK(index.device() == self.device() || index.is_cpu() || self.is_meta(), op, ": index ", k, " is on ",
+                 index.device(), ", the tensor on ", self.device());
     if (!is_mask(index)) {
       GRADUS_CHECK_AS(IndexError, index.scalar_type() == kLong || index.scalar_type() == kInt, op,
                       ": tensors used as indices must be long, int, byte or bool tensors; index ", k, " is ",
@@ -151,7 +151,7 @@ struct Access {
     for (size_t d = 0; d < list.size(); ++d) {
       const int64_t size = self.sizes()[d], stride = self.strides()[d] * item;
       if (list[d].defined()) {
-        Tensor index = core::empty(common, kLong, Device(kCPU));
+        Tensor index = core::empty(common, kLong, self.is_meta() ? Device(kCPU) : self.device());
         if (!self.is_meta()) copy_into(index, list[d]);
         plan.index[plan.index_count] = static_cast<const int64_t*>(index.data_ptr());
         plan.index_size[plan.index_count] = size;
@@ -240,6 +240,7 @@ Tensor index(const Dest& dest, const Tensor& self, IndexList indices) {
   Access access("index", self, indices);
   Tensor out = core::empty(access.shape, self.scalar_type(), self.device());
   access.attach(out, false);
+  const kernels::OperationName name("index");
   if (out.numel() || access.plan.positions) access.check("index", kernels::index_get(self.device(), access.plan));
   if (r) {
     r.node("IndexBackward0", out,
@@ -295,6 +296,7 @@ Tensor index_put(const Dest& dest, const Tensor& self, IndexList indices, const 
                  ? copy_into(core::empty(source.sizes(), source.scalar_type(), source.device()), source)
                  : dense(source);
     access.attach(source, one);
+    const kernels::OperationName name(op);
     access.check(op, kernels::index_put(out.device(), access.plan, accumulate));
   }
   if (r) {

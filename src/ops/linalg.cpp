@@ -147,8 +147,9 @@ Tensor mv(const Dest& dest, const Tensor& self, const Tensor& vec) {
   Tensor out = (direct ? dest : Dest()).result("mv", shape, self.scalar_type(), self.device());
   const int64_t column_sizes[] = {vec.size(0), 1}, column_strides[] = {vec.stride(0), 1},
                 out_sizes[] = {self.size(0), 1}, out_strides[] = {1, 1};
-  kernels::gemm(out.device(), kernels::View{out.data_ptr(), out_sizes, out_strides, 2, out.scalar_type()},
-                readable(self), kernels::ConstView{vec.data_ptr(), column_sizes, column_strides, 2, vec.scalar_type()},
+  kernels::gemm(out.device(), kernels::View{out.data_ptr(), out_sizes, out_strides, 2, out.scalar_type(), out.device()},
+                readable(self),
+                kernels::ConstView{vec.data_ptr(), column_sizes, column_strides, 2, vec.scalar_type(), vec.device()},
                 no_bias(), kOne, kZero);
   if (!direct) out = dest.deliver("mv", std::move(out));
   if (r) {
@@ -170,10 +171,11 @@ Tensor dot(const Dest& dest, const Tensor& self, const Tensor& tensor) {
   const int64_t n = self.size(0), sa = self.stride(0), sb = tensor.stride(0);
   const int64_t row_sizes[] = {1, n}, row_strides[] = {n * sa, sa}, column_sizes[] = {n, 1}, column_strides[] = {sb, 1},
                 one[] = {1, 1};
-  kernels::gemm(out.device(), kernels::View{out.data_ptr(), one, one, 2, out.scalar_type()},
-                kernels::ConstView{self.data_ptr(), row_sizes, row_strides, 2, self.scalar_type()},
-                kernels::ConstView{tensor.data_ptr(), column_sizes, column_strides, 2, tensor.scalar_type()}, no_bias(),
-                kOne, kZero);
+  kernels::gemm(
+      out.device(), kernels::View{out.data_ptr(), one, one, 2, out.scalar_type(), out.device()},
+      kernels::ConstView{self.data_ptr(), row_sizes, row_strides, 2, self.scalar_type(), self.device()},
+      kernels::ConstView{tensor.data_ptr(), column_sizes, column_strides, 2, tensor.scalar_type(), tensor.device()},
+      no_bias(), kOne, kZero);
   out = dest.deliver("dot", std::move(out));
   if (r) {
     r.node("DotBackward0", out, [a = r.save_if(1, 0), b = r.save_if(0, 1)](const GradIn& g, GradOut& d) {
@@ -301,10 +303,10 @@ Tensor linear(const Dest& dest, const Tensor& input, const Tensor& weight, const
   const int64_t out_sizes[] = {count, n}, out_strides[] = {n, 1}, w_sizes[] = {k, n},
                 w_strides[] = {weight.stride(1), weight.stride(0)};
   const int64_t row_sizes[] = {count, k}, row_strides[] = {rows.stride(0), rows.stride(1)};
-  kernels::gemm(out.device(), kernels::View{out.data_ptr(), out_sizes, out_strides, 2, out.scalar_type()},
-                kernels::ConstView{rows.data_ptr(), row_sizes, row_strides, 2, rows.scalar_type()},
-                kernels::ConstView{weight.data_ptr(), w_sizes, w_strides, 2, weight.scalar_type()}, readable(bias),
-                kOne, kZero);
+  kernels::gemm(out.device(), kernels::View{out.data_ptr(), out_sizes, out_strides, 2, out.scalar_type(), out.device()},
+                kernels::ConstView{rows.data_ptr(), row_sizes, row_strides, 2, rows.scalar_type(), rows.device()},
+                kernels::ConstView{weight.data_ptr(), w_sizes, w_strides, 2, weight.scalar_type(), weight.device()},
+                readable(bias), kOne, kZero);
   if (!direct) out = dest.deliver("linear", std::move(out));
   if (r) {
     r.node("LinearBackward0", out, [x = r.save_if(1, 0), w = r.save_if(0, 1)](const GradIn& g, GradOut& d) {

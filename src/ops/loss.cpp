@@ -70,16 +70,16 @@ struct NllShapes {
     core::dense_strides(target_sizes, MemoryFormat::Contiguous, target_strides.data());
   }
   kernels::ConstView input(const Tensor& t) const {
-    return {t.data_ptr(), input_sizes.data(), input_strides.data(), static_cast<int>(input_sizes.size()),
-            t.scalar_type()};
+    return {t.data_ptr(),    input_sizes.data(), input_strides.data(), static_cast<int>(input_sizes.size()),
+            t.scalar_type(), t.device()};
   }
   kernels::View input_gradient(const Tensor& t) const {
-    return {t.data_ptr(), input_sizes.data(), input_strides.data(), static_cast<int>(input_sizes.size()),
-            t.scalar_type()};
+    return {t.data_ptr(),    input_sizes.data(), input_strides.data(), static_cast<int>(input_sizes.size()),
+            t.scalar_type(), t.device()};
   }
   kernels::View per_target(const Tensor& t) const {
-    return {t.data_ptr(), target_sizes.data(), target_strides.data(), static_cast<int>(target_sizes.size()),
-            t.scalar_type()};
+    return {t.data_ptr(),    target_sizes.data(), target_strides.data(), static_cast<int>(target_sizes.size()),
+            t.scalar_type(), t.device()};
   }
 };
 
@@ -92,6 +92,7 @@ std::tuple<Tensor, Tensor> nll_forward_only(const char* op, const Tensor& self, 
   Tensor out = reduction == LossReduction::None ? core::empty(target.sizes(), self.scalar_type(), self.device())
                                                 : core::empty({}, self.scalar_type(), self.device());
   Tensor total = core::empty({}, self.scalar_type(), self.device());
+  const kernels::OperationName name(kernels::launch_operation ? kernels::launch_operation : op);
   const kernels::BadIndex bad = kernels::nll_loss_forward(
       x.device(), reduction == LossReduction::None ? shapes.per_target(out) : writable(out), writable(total),
       shapes.input(x), shapes.per_target(t), readable(w), reduction, ignore_index);
@@ -262,6 +263,7 @@ Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor
     return cross_entropy_of_probabilities(self, target, weight, reduction, label_smoothing);
   }
   check_nll("cross_entropy_loss", self, target, weight);
+  const kernels::OperationName name("cross_entropy_loss");  // where a device finds a bad target
   return in_the_name_of("cross_entropy_loss", [&] {
     if (label_smoothing > 0)
       return cross_entropy_smoothed(self, target, weight, reduction, ignore_index, label_smoothing);

@@ -45,8 +45,8 @@ Tensor multinomial(const Dest& dest, const Tensor& self, int64_t num_samples, bo
     const Tensor weights = dense(self);
     const int64_t shape[] = {rows, n}, strides[] = {n, 1};
     const int64_t out_shape[] = {rows, num_samples}, out_strides[] = {num_samples, 1};
-    const kernels::ConstView in(weights.data_ptr(), shape, strides, 2, t);
-    const kernels::View result{out.data_ptr(), out_shape, out_strides, 2, kLong};
+    const kernels::ConstView in(weights.data_ptr(), shape, strides, 2, t, weights.device());
+    const kernels::View result{out.data_ptr(), out_shape, out_strides, 2, kLong, out.device()};
     if (replacement && num_samples != 1) {
       const RandomSource source("multinomial", generator, self.device());
       check_weights(kernels::multinomial_draw(self.device(), result, in, *source));
@@ -57,8 +57,8 @@ Tensor multinomial(const Dest& dest, const Tensor& self, int64_t num_samples, bo
         kernels::exponential_fill(device, view, 1, g);
       });
       drawn = dense(drawn);
-      check_weights(
-          kernels::multinomial_pick(self.device(), result, in, kernels::View{drawn.data_ptr(), shape, strides, 2, t}));
+      check_weights(kernels::multinomial_pick(self.device(), result, in,
+                                              kernels::View{drawn.data_ptr(), shape, strides, 2, t, drawn.device()}));
     }
   }
   return direct ? out : dest.deliver("multinomial", std::move(out));

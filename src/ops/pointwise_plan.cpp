@@ -5,6 +5,7 @@
 
 #include <kernels/pointwise.h>
 
+#include "../core/accelerator.h"
 #include "../core/wrapping.h"
 
 namespace gradus::inline v0::ops {
@@ -118,15 +119,13 @@ Pointwise::Pointwise(const Dest& dest, const char* op, ScalarType result, const 
 
 namespace {
 
-// Walked as one row, of the dtype that decides: contiguous, on the CPU, no number in disguise.
+// Walked as one row, of the dtype that decides: contiguous, no number in disguise.
 bool is_plain(const TensorImpl& t) {
-  return (t.flags_ & (TensorImpl::kContiguous | TensorImpl::kWrappedNumber)) == TensorImpl::kContiguous &&
-         t.device_.is_cpu();
+  return (t.flags_ & (TensorImpl::kContiguous | TensorImpl::kWrappedNumber)) == TensorImpl::kContiguous;
 }
 
 bool is_expanded_scalar(const TensorImpl& t) {
-  return (t.flags_ & (TensorImpl::kAllStridesZero | TensorImpl::kWrappedNumber)) == TensorImpl::kAllStridesZero &&
-         t.device_.is_cpu();
+  return (t.flags_ & (TensorImpl::kAllStridesZero | TensorImpl::kWrappedNumber)) == TensorImpl::kAllStridesZero;
 }
 
 bool same_sizes(const TensorImpl& a, const TensorImpl& b) {
@@ -147,6 +146,9 @@ bool same_sizes(const TensorImpl& a, const TensorImpl& b) {
                                                            const TensorImpl& like, int operands) {
   const ScalarType dtype = like.dtype_;
   if (promote == Promote::kFloat && !is_floating_point(dtype)) return false;
+  if (like.device_.is_meta()) [[unlikely]]
+    return false;
+  device_ = like.device_;
   const ScalarType out_dtype = promote == Promote::kCompare ? ScalarType::Bool : dtype;
   if (dest.is_fresh()) [[likely]] {
     out_ = core::empty_plain(like, out_dtype);
@@ -181,7 +183,7 @@ bool same_sizes(const TensorImpl& a, const TensorImpl& b) {
   if (!a || promote == Promote::kNone) return false;
   if (!right.tensor) return is_plain(*a) && try_fast_number(dest, op, promote, *a, *right.scalar);
   const TensorImpl* b = right.tensor->impl();
-  if (!b || b->dtype_ != a->dtype_ || !same_sizes(*a, *b)) return false;
+  if (!b || b->dtype_ != a->dtype_ || b->device_ != a->device_ || !same_sizes(*a, *b)) return false;
   const auto item = static_cast<int64_t>(element_size(a->dtype_));
   const bool a_plain = is_plain(*a), b_plain = is_plain(*b);
   // One of them may be an expanded scalar, as the gradient of a sum is.
@@ -205,6 +207,7 @@ bool Pointwise::try_fast_number(const Dest& dest, const char* op, Promote promot
     number_ = number.as_double();
   }
   loop_.data[2] = reinterpret_cast<char*>(&number_);
+  if (!a.device_.is_cpu()) loop_.on_host = 1u << 2;
   loop_.strides[0][2] = 0;
   input(1, a, static_cast<int64_t>(element_size(dtype)));
   return plain_result(dest, op, promote, a, 3);
@@ -224,7 +227,7 @@ const TensorImpl* Pointwise::cast_operand(int i, const Operand& in, ScalarType d
                                           const Dest& dest) {
   Tensor& temporary = general_->temporaries[i];
   if (in.scalar) {
-    temporary = core::scalar_tensor(*in.scalar, dtype, device_, false);
+    temporary = core::number_tensor(*in.scalar, dtype, device_, false);
     return temporary.impl();
   }
   const TensorImpl* t = in.tensor->impl();
@@ -371,7 +374,10 @@ void Pointwise::build_loop(const TensorImpl* const* operands, int count, IntArra
   const int n = static_cast<int>(shape.size());
   GRADUS_CHECK(n <= kernels::Loop::kMaxDims, "elementwise operators take up to ", kernels::Loop::kMaxDims,
                " dimensions; got ", n);
-  for (int k = 0; k < count; ++k) l.data[k] = static_cast<char*>(operands[k]->data_);
+  for (int k = 0; k < count; ++k) {
+    l.data[k] = static_cast<char*>(operands[k]->data_);
+    if (operands[k]->device_.is_cpu() && !device_.is_cpu()) l.on_host |= static_cast<uint8_t>(1u << k);
+  }
 
   // Innermost dimension first, those of size 1 left out.
   int dims = 0;
@@ -421,25 +427,58 @@ void Pointwise::build_loop(const TensorImpl* const* operands, int count, IntArra
     l.contiguous &= l.strides[0][k] == static_cast<int64_t>(element_size(operands[k]->dtype_));
 }
 
-Tensor copy_into(const Tensor& to, const Tensor& from) {
-  GRADUS_CHECK(
-      to.sizes() == from.sizes() || IntArrayRef(broadcast_shapes("copy", to.sizes(), from.sizes())) == to.sizes(),
-      "copy: a tensor of shape ", from.sizes(), " does not broadcast to shape ", to.sizes());
+void copy_on_device(const Tensor& to, const Tensor& from) {
   Pointwise p;
-  p.device_ = to.device();
-  if (to.device().is_meta()) return to;
-  GRADUS_CHECK(from.device() == to.device(), "copy: a tensor on ", from.device(), " cannot be read on ", to.device());
   const TensorImpl* operands[] = {to.impl(), from.impl()};
   Tensor apart;
   if (overlaps_partly(*to.impl(), *from.impl())) {
     apart = core::empty_like(from, from.scalar_type());
-    copy_into(apart, from);
+    copy_on_device(apart, from);
     operands[1] = apart.impl();
   }
+  p.device_ = to.device();
   p.loop_.dtype = from.scalar_type();
   p.loop_.out_dtype = to.scalar_type();
   p.build_loop(operands, 2, to.sizes());
   kernels::copy(to.device(), p.loop_);
+}
+
+namespace {
+
+// Across devices whole blocks of memory travel; casts and rearranging are done on the accelerator's side, or at the
+// source.
+void copy_across(const Tensor& to, const Tensor& from, bool non_blocking) {
+  if (to.numel() == 0) return;
+  const ScalarType travelling = to.is_cpu() ? to.scalar_type() : from.scalar_type();
+  const bool lands = to.is_non_overlapping_and_dense() && to.scalar_type() == travelling;
+  const Tensor landing = lands ? to : core::empty(to.sizes(), travelling, to.device());
+  const bool leaves = from.scalar_type() == travelling && from.sizes() == to.sizes() &&
+                      (from.strides() == landing.strides() || (from.is_contiguous() && landing.is_contiguous()));
+  Tensor leaving = from;
+  if (!leaves) {
+    leaving = core::empty_strided(to.sizes(), landing.strides(), travelling, from.device());
+    copy_on_device(leaving, from);
+  }
+  const Device side = to.is_cpu() ? from.device() : to.device();
+  core::accelerator(side.type(), "copy")
+      .copy(landing.data_ptr(), to.device(), leaving.data_ptr(), from.device(),
+            static_cast<size_t>(to.numel()) * element_size(travelling), non_blocking && leaves && lands);
+  if (!lands) copy_on_device(to, landing);
+}
+
+}  // namespace
+
+Tensor copy_into(const Tensor& to, const Tensor& from, bool non_blocking) {
+  GRADUS_CHECK(
+      to.sizes() == from.sizes() || IntArrayRef(broadcast_shapes("copy", to.sizes(), from.sizes())) == to.sizes(),
+      "copy: a tensor of shape ", from.sizes(), " does not broadcast to shape ", to.sizes());
+  if (to.device().is_meta()) return to;
+  GRADUS_CHECK(!from.is_meta(), "copy: a tensor on meta has no data to be read on ", to.device());
+  if (to.device() == from.device()) {
+    copy_on_device(to, from);
+  } else {
+    copy_across(to, from, non_blocking);
+  }
   return to;
 }
 

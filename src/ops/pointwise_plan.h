@@ -32,8 +32,12 @@ struct Operand {
   const Scalar* scalar = nullptr;
 };
 
-/// Element by element, cast and broadcast; no checks of autograd. Returns `to`.
-Tensor copy_into(const Tensor& to, const Tensor& from);
+/// Element by element, cast and broadcast, from any device to any; no checks of autograd. Returns `to`. Where host
+/// memory is pinned, a copy that is `non_blocking` may go on after the return.
+Tensor copy_into(const Tensor& to, const Tensor& from, bool non_blocking = false);
+
+/// copy_into() within one device, for tensors whose shapes are known to broadcast.
+void copy_on_device(const Tensor& to, const Tensor& from);
 
 class Pointwise {
  public:
@@ -44,7 +48,7 @@ class Pointwise {
   Pointwise(const Dest& dest, const char* op, ScalarType result, const Tensor& a, const Tensor& b, const Tensor& c);
   Pointwise(const Pointwise&) = delete;
 
-  DeviceType device() const { return device_.type(); }
+  Device device() const { return device_; }
   const kernels::Loop& loop() const { return loop_; }
   /// The dtype the kernel computes in.
   ScalarType dtype() const { return loop_.dtype; }
@@ -56,7 +60,7 @@ class Pointwise {
   }
 
  private:
-  friend Tensor copy_into(const Tensor& to, const Tensor& from);
+  friend void copy_on_device(const Tensor& to, const Tensor& from);
   Pointwise() = default;
   bool try_fast(const Dest& dest, const char* op, Promote promote, const Operand& a);
   bool try_fast(const Dest& dest, const char* op, Promote promote, const Operand& a, const Operand& b);

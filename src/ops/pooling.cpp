@@ -142,7 +142,8 @@ Tensor max_pool2d_with_indices_backward(const Tensor& grad_output, const Tensor&
   GRADUS_CHECK_AS(TypeError, indices.scalar_type() == kLong && grad_output.scalar_type() == self.scalar_type(), op,
                   ": indices are ", indices.scalar_type(), " and grad_output is ", grad_output.scalar_type(),
                   "; expected Long and ", self.scalar_type());
-  const Images in = images_of(op, self, geometry_of(op, kernel, stride, padding, dilation), ceil_mode);
+  const PoolingGeometry geometry = geometry_of(op, kernel, stride, padding, dilation);
+  const Images in = images_of(op, self, geometry, ceil_mode);
   const IntArrayRef shape_of_windows = IntArrayRef(in.shape).slice(self.dim() == 3 ? 1 : 0);
   GRADUS_CHECK(grad_output.sizes() == shape_of_windows, op, ": grad_output has shape ", grad_output.sizes(),
                "; expected ", shape_of_windows, " for an image of shape ", self.sizes());
@@ -153,7 +154,8 @@ Tensor max_pool2d_with_indices_backward(const Tensor& grad_output, const Tensor&
   if (self.dim() == 3) shape.insert_at(0, 1);
   Tensor out = core::empty(shape, self.scalar_type(), self.device(), format);
   if (out.numel()) {
-    const kernels::BadIndex bad = kernels::max_pool2d_backward(out.device(), writable(out), readable(g), readable(i));
+    const kernels::BadIndex bad =
+        kernels::max_pool2d_backward(out.device(), writable(out), readable(g), readable(i), geometry);
     GRADUS_CHECK_AS(IndexError, !bad.found(), op, ": index ", bad.value, " at position ", bad.position,
                     " is out of range for an image of shape ", self.sizes());
   }

@@ -98,7 +98,7 @@ Tensor pow(const Dest& dest, const Scalar& self, const Tensor& exponent) {
     r.node("PowBackward2", out, [y = r.save(0), z = r.save_output(out), self](const GradIn& g, GradOut& d) {
       Tensor power = d.unpack(y);
       // No wrapped number: its logarithm would have the default dtype's precision.
-      d[0] = exponent_gradient(g[0], core::scalar_tensor(self, g[0].scalar_type(), g[0].device(), false), power,
+      d[0] = exponent_gradient(g[0], core::number_tensor(self, g[0].scalar_type(), g[0].device(), false), power,
                                d.unpack(z));
     });
   }

@@ -484,7 +484,7 @@ void bernoulli_each(const char* op, const Tensor& out, const Tensor& p, const Ge
     if (p.sizes()[d - lead] != 1) strides[d] = p.strides()[d - lead];
   }
   const kernels::ConstView probabilities(p.data_ptr(), sizes.data(), strides.data(), static_cast<int>(sizes.size()),
-                                         p.scalar_type());
+                                         p.scalar_type(), p.device());
   bool valid = true;
   draw_into(op, out, generator, [&](Device device, const kernels::View& view, GeneratorImpl& g) {
     valid = kernels::bernoulli_each_fill(device, view, probabilities, g);

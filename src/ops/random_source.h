@@ -15,7 +15,7 @@ namespace gradus::inline v0::ops {
 class RandomSource {
  public:
   RandomSource(const char* op, const std::optional<Generator>& given, Device device)
-      : generator_(given && given->defined() ? *given : default_generator(device.type())), lock_(generator_.mutex()) {
+      : generator_(given && given->defined() ? *given : default_generator(device)), lock_(generator_.mutex()) {
     GRADUS_CHECK(generator_.device().type() == device.type(), op, ": the generator is on ", generator_.device(),
                  ", the tensor on ", device, "; expected both on the same kind of device");
   }
@@ -27,7 +27,7 @@ class RandomSource {
 };
 
 inline kernels::View view_of(const Tensor& t) {
-  return {t.data_ptr(), t.sizes().data(), t.strides().data(), static_cast<int>(t.dim()), t.scalar_type()};
+  return {t.data_ptr(), t.sizes().data(), t.strides().data(), static_cast<int>(t.dim()), t.scalar_type(), t.device()};
 }
 
 /// fill(device, view, generator) unless there is nothing to fill.
@@ -43,7 +43,7 @@ void draw_into(const char* op, const Tensor& out, const std::optional<Generator>
   strides.push_back(1);
   fill(out.device(),
        kernels::View{out.data_ptr(), sizes.data(), strides.data(), static_cast<int>(sizes.size()),
-                     to_real(out.scalar_type())},
+                     to_real(out.scalar_type()), out.device()},
        *source);
 }
 

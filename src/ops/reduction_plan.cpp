@@ -69,7 +69,7 @@ Reduce::Reduce(const Dest& dest, const char* op, const Tensor& self, DimSet dims
   GRADUS_CHECK_AS(NotImplementedError, self.layout() == Layout::Strided, op, ": a tensor of layout ", self.layout(),
                   " was given; expected Strided");
   const TensorImpl& in = *self.impl();
-  device_ = in.device_.type();
+  device_ = in.device_;
   plan_.dtype = in.dtype_;
   plan_.out_dtype = result;
   plan_.in = static_cast<const char*>(in.data_);

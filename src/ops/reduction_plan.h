@@ -33,14 +33,14 @@ class Reduce {
   /// The plan points into the input: a temporary would be gone before the kernel runs.
   Reduce(const Dest& dest, const char* op, Tensor&& self, DimSet dims, bool keepdim, ScalarType result) = delete;
   Reduce(const Reduce&) = delete;
-  DeviceType device() const { return device_; }
+  Device device() const { return device_; }
   const kernels::Reduction& plan() const { return plan_; }
   Tensor finish();
 
  private:
   void arrange(const TensorImpl& in, const TensorImpl& out, DimSet dims, bool keepdim);
   kernels::Reduction plan_;
-  DeviceType device_;
+  Device device_;
   Tensor out_;
   Tensor apart_;  // where the target shares memory with the input
 };

@@ -68,6 +68,7 @@ void get_along(const char* op, const Tensor& out, const Tensor& self, int64_t di
   kernels::IndexPlan p = plan_along(from, dim, index);
   p.negative_allowed = false;
   attach(p, dim, at_least_1d(out), false);
+  const kernels::OperationName name(op);
   check(op, dim, p, kernels::index_get(self.device(), p));
 }
 
@@ -80,6 +81,7 @@ void put_along(const char* op, const Tensor& self, int64_t dim, const Tensor& in
   const bool one = source.numel() == 1;
   if (!one) from = at_least_1d(from);
   attach(p, dim, from, one);
+  const kernels::OperationName name(op);
   check(op, dim, p, kernels::index_put(self.device(), p, accumulate));
 }
 
@@ -269,6 +271,7 @@ Tensor scatter_into(const Dest& dest, Scattered s, const Tensor& self, const Ten
   Tensor out = written_copy(dest, s.op, self);
   if (where.numel() == 0) return out;
   from = one ? core::alias(from, i.sizes(), DimVector(i.sizes().size(), 0), from.storage_offset()) : at_least_1d(from);
+  const kernels::OperationName name(s.op);
   check(s.op, s.dim, self,
         kernels::scatter(out.device(), writable(at_least_1d(out)), readable(places), readable(from),
                          static_cast<int>(s.dim), s.how));

@@ -46,7 +46,8 @@ Tensor softmax_of(const Dest& dest, const char* op, const char* node, const Tens
     kernels::View to = writable(out);
     kernels::ConstView from = readable(x);
     static constexpr int64_t kOne[] = {1};
-    if (n == 0) to = {out.data_ptr(), kOne, kOne, 1, type}, from = {x.data_ptr(), kOne, kOne, 1, type};
+    if (n == 0)
+      to = {out.data_ptr(), kOne, kOne, 1, type, out.device()}, from = {x.data_ptr(), kOne, kOne, 1, type, x.device()};
     kernels::softmax_forward(x.device(), to, from, dim, log);
   }
   if (aside) out = dest.deliver(op, std::move(out));

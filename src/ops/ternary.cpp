@@ -32,8 +32,8 @@ Tensor choose(const Dest& dest, const char* op, const Tensor& condition, Operand
   Tensor left, right;
   if (a.tensor && a.tensor->scalar_type() != dtype) left = cast(*a.tensor, dtype);
   if (b.tensor && b.tensor->scalar_type() != dtype) right = cast(*b.tensor, dtype);
-  Tensor wrapped_a = a.scalar ? core::scalar_tensor(*a.scalar, dtype, condition.device(), false) : Tensor();
-  Tensor wrapped_b = b.scalar ? core::scalar_tensor(*b.scalar, dtype, condition.device(), false) : Tensor();
+  Tensor wrapped_a = a.scalar ? core::number_tensor(*a.scalar, dtype, condition.device(), false) : Tensor();
+  Tensor wrapped_b = b.scalar ? core::number_tensor(*b.scalar, dtype, condition.device(), false) : Tensor();
   Pointwise p(dest, op, dtype, condition,
               a.scalar         ? wrapped_a
               : left.defined() ? left
@@ -114,7 +114,7 @@ Tensor masked_fill(const Dest& dest, const Tensor& self, const Tensor& mask, con
   check_mask(self, mask);
   check_fits(self, value.type());
   check_storable("masked_fill", value, self.scalar_type());
-  Tensor fill = core::scalar_tensor(value, self.scalar_type(), self.device(), false);
+  Tensor fill = core::number_tensor(value, self.scalar_type(), self.device(), false);
   Tensor out = choose(dest, "masked_fill", mask, fill, self);
   if (r) {
     r.node("MaskedFillBackward0", out,

@@ -61,7 +61,8 @@ void AdamBase::add_work(Work& work, const Tensor& p, AdamParamState& s, bool ams
   begin_step(name, p);
   ++s.step_;
   work.tensors.push_back({p.data_ptr(), grad.data_ptr(), s.exp_avg_.data_ptr(), s.exp_avg_sq_.data_ptr(),
-                          amsgrad ? s.max_exp_avg_sq_.data_ptr() : nullptr, p.numel(), s.step_, p.scalar_type()});
+                          amsgrad ? s.max_exp_avg_sq_.data_ptr() : nullptr, p.numel(), s.step_, p.scalar_type(),
+                          p.device()});
   if (!grad.is_same(p.grad())) work.kept.push_back(std::move(grad));
 }
 
@@ -81,9 +82,9 @@ Tensor AdamBase::step(LossClosure closure) {
       if (!state) state = std::make_unique<AdamParamState>();
       add_work(work, p, static_cast<AdamParamState&>(*state), amsgrad);
     }
-    if (!work.tensors.empty()) {
-      kernels::adam_step(group.params()[0].device(), work.tensors.data(), static_cast<int64_t>(work.tensors.size()), s);
-    }
+    by_device(work.tensors, [&s](Device device, const kernels::AdamTensor* tensors, int64_t count) {
+      kernels::adam_step(device, tensors, count, s);
+    });
   }
   return loss;
 }

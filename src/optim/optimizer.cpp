@@ -200,6 +200,9 @@ void Optimizer::load(serialize::InputArchive& archive) {
           break;
         }
       }
+      for (const Tensor& t : state->tensors()) {  // the parameter may have been elsewhere when the state was saved
+        if (t.defined() && t.device() != params[i].device()) t.set_data(t.to(TensorOptions(params[i].device())));
+      }
       states[params[i].impl()] = std::move(state);
     }
   }

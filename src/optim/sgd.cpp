@@ -42,7 +42,8 @@ Tensor SGD::step(LossClosure closure) {
     for (const Tensor& p : group.params()) {
       if (!p.grad().defined()) continue;
       kept.push_back(matching_grad("SGD", p));
-      kernels::SgdTensor t{p.data_ptr(), kept.back().data_ptr(), nullptr, p.numel(), false, p.scalar_type()};
+      kernels::SgdTensor t{p.data_ptr(), kept.back().data_ptr(), nullptr,   p.numel(),
+                           false,        p.scalar_type(),        p.device()};
       if (o.momentum() != 0) {
         auto& state = state_[p.impl()];
         if (!state) state = make_state();
@@ -54,8 +55,10 @@ Tensor SGD::step(LossClosure closure) {
       work.push_back(t);
     }
     if (work.empty()) continue;
-    kernels::sgd_step(group.params()[0].device(), work.data(), static_cast<int64_t>(work.size()),
-                      {o.lr(), o.momentum(), o.dampening(), o.weight_decay(), o.nesterov(), o.maximize()});
+    const kernels::SgdStep s{o.lr(), o.momentum(), o.dampening(), o.weight_decay(), o.nesterov(), o.maximize()};
+    by_device(work, [&s](Device device, const kernels::SgdTensor* tensors, int64_t count) {
+      kernels::sgd_step(device, tensors, count, s);
+    });
   }
   return loss;
 }

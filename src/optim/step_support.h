@@ -1,6 +1,9 @@
 // What the fused steps share: gradients in the parameters' memory order, checks, counted writes.
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include <gradus/core/tensor.h>
 
 namespace gradus::inline v0::optim {
@@ -15,5 +18,16 @@ Tensor zeros_beside(const Tensor& p);
 bool fit_state(const char* optimizer, const Tensor& p, Tensor& state);
 /// Refuses parameters whose memory the fused kernels cannot walk, counts the write.
 void begin_step(const char* optimizer, const Tensor& p);
+
+/// Calls step(device, first, count) once for each device that the group's parameters are on.
+template <class Work, class Step>
+void by_device(std::vector<Work>& work, Step&& step) {
+  for (auto begin = work.begin(); begin != work.end();) {
+    const Device device = begin->device;
+    const auto end = std::stable_partition(begin, work.end(), [device](const Work& w) { return w.device == device; });
+    step(device, &*begin, static_cast<int64_t>(end - begin));
+    begin = end;
+  }
+}
 
 }  // namespace gradus::inline v0::optim

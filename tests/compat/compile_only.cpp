@@ -1,5 +1,5 @@
-// libtorch's spellings that must compile, here and in compile_only_nn.cpp. Nothing is run: each function would be valid
-// libtorch if it were.
+// libtorch's spellings that must compile, here, in compile_only_nn.cpp and in compile_only_cuda.cpp. Nothing is run:
+// each function would be valid libtorch if it were.
 #include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
 #include <ATen/core/Tensor.h>
@@ -374,6 +374,7 @@ inline Tensor quadruple(const Tensor& x) {
 }  // namespace at
 
 void compile_only_nn(torch::Tensor x);
+void compile_only_cuda();
 
 int main(int argc, char**) {
   if (argc < 0) {
@@ -381,7 +382,7 @@ int main(int argc, char**) {
     factories(), options(), methods(x, x), indexing(x), gradients(x);
     x = Cube::apply(x, 2.0);
     x = torch::nn::functional::twice(torch::triple(at::quadruple(torch::nn::Scale(2.0)->forward(x))));
-    compile_only_nn(x), utilities(x, x, {x, x}, {1, 2});
+    compile_only_nn(x), compile_only_cuda(), utilities(x, x, {x, x}, {1, 2});
     std::cout << torch::data::transforms::Negate()(x) << torch::optim::half(3);
   }
   return 0;

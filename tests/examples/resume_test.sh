@@ -3,29 +3,11 @@
 # weights of a run that never stopped, bit for bit. 2,000 training images.
 set -euo pipefail
 program=$1
-source_data=${2:-/usr/share/datasets/fashion-mnist}
-if [ ! -d "$source_data" ]; then
-  echo "no $source_data: install the package dataset-fashion-mnist" >&2
-  exit 77
-fi
+. "$(dirname "$0")/small_data.sh"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-
-# The first images or labels of a file, with the header changed accordingly.
-first() {  # file, header bytes, bytes per entry, count
-  zcat "$source_data/$1.gz" | head -c 4
-  printf "$(printf '\\x%02x\\x%02x\\x%02x\\x%02x' $(($4 >> 24 & 255)) $(($4 >> 16 & 255)) $(($4 >> 8 & 255)) $(($4 & 255)))"
-  zcat "$source_data/$1.gz" | tail -c +9 | head -c $(($2 - 8 + $3 * $4))
-}
-mkdir "$work/data"
-(
-  set +o pipefail  # head closes its pipe early
-  first train-images-idx3-ubyte 16 784 2000 >"$work/data/train-images-idx3-ubyte"
-  first train-labels-idx1-ubyte 8 1 2000 >"$work/data/train-labels-idx1-ubyte"
-  first t10k-images-idx3-ubyte 16 784 200 >"$work/data/t10k-images-idx3-ubyte"
-  first t10k-labels-idx1-ubyte 8 1 200 >"$work/data/t10k-labels-idx1-ubyte"
-) 2>/dev/null
+small_data "$work/data" 2000 200
 
 arguments=(--data "$work/data" --epochs 2 --seed 7 --threads 2)
 "$program" "${arguments[@]}" --out "$work/whole" >"$work/whole.log"

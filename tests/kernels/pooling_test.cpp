@@ -81,7 +81,7 @@ TYPED_TEST(Pooling, Max) {
         max_pool2d_forward(DeviceType::CPU, y.view(), index.view(), x.view(), geometry(c));
         expect_near(y, want, 0, "max_pool2d");
         expect_near(index, at, 0, "max_pool2d's indices");
-        max_pool2d_backward(DeviceType::CPU, dx.view(), g.view(), index.view());
+        max_pool2d_backward(DeviceType::CPU, dx.view(), g.view(), index.view(), geometry(c));
         expect_near(dx, grad, rounding<TypeParam>(), "max_pool2d's gradient");
         if (this->HasFatalFailure()) return;
       }

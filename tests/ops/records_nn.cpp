@@ -110,8 +110,9 @@ std::vector<Record> nn_records() {
          }),
       of("max_pool2d_with_indices_backward",
          [](Make& m) -> Samples {
-           return {{m.in({1, 1, 2, 2}), m.other({1, 1, 4, 4}), Ints{2, 2}, Ints{2, 2}, Ints{0, 0}, Ints{1, 1}, false,
-                    m.index({1, 1, 2, 2}, 16)}};
+           const Tensor image = m.other({1, 1, 4, 4});
+           const Tensor at = std::get<1>(max_pool2d_with_indices(image, {2, 2}, {2, 2}));
+           return {{m.in({1, 1, 2, 2}), image, Ints{2, 2}, Ints{2, 2}, Ints{0, 0}, Ints{1, 1}, false, at}};
          }),
       of(
           "batch_norm",

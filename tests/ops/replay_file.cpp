@@ -1,6 +1,7 @@
 #include "ops/replay_file.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -46,7 +47,10 @@ class Maker {
     if (v.contains("t") || v.contains("empty")) return tensor(v, name, first);
     if (v.contains("f")) return number_of(v["f"]);
     if (v.contains("c")) return gradus::complex<double>(v["c"][0].get<double>(), v["c"][1].get<double>());
-    if (v.contains("device")) return gradus::Device(v["device"].get<std::string>());
+    if (v.contains("device")) {
+      const gradus::Device device(v["device"].get<std::string>());
+      return device.is_cpu() ? replay_device() : device;
+    }
     return v.begin().value().get<int64_t>();  // dtype, layout, memory_format
   }
 
@@ -70,7 +74,7 @@ class Maker {
   }
 
   Tensor tensor(const json& v, const std::string& name, bool first) {
-    Tensor t = v.contains("sizes") ? view(v) : v.contains("empty") ? destination(v) : file_.tensor(v["t"]);
+    Tensor t = v.contains("sizes") ? view(v) : v.contains("empty") ? destination(v) : on_device(file_.tensor(v["t"]));
     if (making_.with_gradients && v.contains("grad")) {
       t.requires_grad_(true);
       arguments_.leaves.push_back(t);
@@ -87,10 +91,10 @@ class Maker {
     Tensor memory;
     if (v.contains("storage")) {
       Tensor& shared = shared_[v["storage"]];
-      if (!shared.defined()) shared = file_.tensor(v["t"]);
+      if (!shared.defined()) shared = on_device(file_.tensor(v["t"]));
       memory = shared;
     } else {
-      memory = file_.tensor(v["t"]);
+      memory = on_device(file_.tensor(v["t"]));
     }
     return strided(memory, v["sizes"], v["strides"], v["offset"].get<int64_t>());
   }
@@ -98,10 +102,10 @@ class Maker {
   Tensor destination(const json& v) {
     const auto sizes = v["empty"].get<std::vector<int64_t>>();
     const auto dtype = static_cast<ScalarType>(v["dtype"].get<int>());
-    if (!v.contains("strides")) return make_tensor(sizes, dtype);
+    if (!v.contains("strides")) return on_device(make_tensor(sizes, dtype));
     int64_t count = 1;
     for (size_t d = 0; d < sizes.size(); ++d) count += (sizes[d] - 1) * v["strides"][d].get<int64_t>();
-    return strided(make_tensor({count}, dtype), v["empty"], v["strides"], 0);
+    return strided(on_device(make_tensor({count}, dtype)), v["empty"], v["strides"], 0);
   }
 
   static Tensor strided(const Tensor& memory, const json& sizes, const json& strides, int64_t offset) {
@@ -136,6 +140,23 @@ Tensor ReferenceFile::tensor(const std::string& key) const {
   const Tensor t = make_tensor(entry["shape"].get<std::vector<int64_t>>(), type_of(entry["dtype"]));
   if (t.numel()) std::memcpy(t.data_ptr(), bytes_.data() + data_ + entry["data_offsets"][0].get<size_t>(), t.nbytes());
   return t;
+}
+
+gradus::Device replay_device() {
+  static const gradus::Device device = [] {
+    const char* text = std::getenv("GRADUS_REPLAY_DEVICE");
+    return text ? gradus::Device(text) : gradus::Device(gradus::kCPU);
+  }();
+  return device;
+}
+Tensor on_device(const Tensor& t) {
+  return replay_device().is_cpu()
+             ? t
+             : gradus::call("aten::to.device", {t, replay_device(), t.scalar_type()})[0].toTensor();
+}
+Tensor on_cpu(const Tensor& t) {
+  if (!t.defined() || t.is_cpu()) return t;
+  return gradus::call("aten::to.device", {t, gradus::Device(gradus::kCPU), t.scalar_type()})[0].toTensor();
 }
 
 Tensor make_tensor(const std::vector<int64_t>& sizes, ScalarType dtype) {

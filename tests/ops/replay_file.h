@@ -49,6 +49,11 @@ struct Making {
 Arguments make_arguments(const ReferenceFile& file, const json& call, const gradus::FunctionSchema& schema,
                          Making making);
 
+// Where calls are replayed: GRADUS_REPLAY_DEVICE, else the CPU.
+gradus::Device replay_device();
+gradus::Tensor on_device(const gradus::Tensor& t);
+gradus::Tensor on_cpu(const gradus::Tensor& t);
+
 // A fresh contiguous tensor of that shape and type, its memory not set.
 gradus::Tensor make_tensor(const std::vector<int64_t>& sizes, gradus::ScalarType dtype);
 

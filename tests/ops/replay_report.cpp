@@ -14,7 +14,7 @@ bool matches(const std::string& pattern, const std::string& text) {
 
 }  // namespace
 
-Skips::Skips(const std::string& path) {
+void Skips::read(const std::string& path) {
   std::ifstream in(path);
   for (std::string text; std::getline(in, text);) {
     std::istringstream words(text);

@@ -16,7 +16,7 @@ struct Check {
 // The lines of replay_skips.txt.
 class Skips {
  public:
-  explicit Skips(const std::string& path);
+  void read(const std::string& path);
   bool match(const Check& check);
   // Lines that matched nothing.
   std::vector<std::string> unused() const;

@@ -1,8 +1,12 @@
 // Replays PyTorch's answers to its own operator test database (tests/references) through gradus::call: results, memory
 // layout, views, gradients, in-place and out forms, errors.
 //
+// With GRADUS_REPLAY_DEVICE=cuda:0 all is replayed there, but for draws, which are other ones on another device.
 // GRADUS_REPLAY=pattern replays only matching entries; GRADUS_REPLAY_LOG=file receives every failure (the test shows
-// the first ones); GRADUS_REPLAY_TRACE=1 names each call before it runs.
+// the first ones); GRADUS_REPLAY_TRACE=1 names each call ("> ...") before it runs and each
+// failure ("! ...") at once, and ends where the device is lost. GRADUS_REPLAY_FILE=name replays one file of
+// references/data, GRADUS_REPLAY_FROM=n leaves out its first n calls: so a call that ends the process costs no others.
+// GRADUS_REPLAY_FOLDER is where replay_skips.txt lies, if not in the sources.
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -17,9 +21,13 @@
 
 #include <gtest/gtest.h>
 
+#include <gradus/cuda/backends.h>
+#include <gradus/cuda/cuda.h>
+
 #include "ops/replay_compare.h"
 #include "ops/replay_file.h"
 #include "ops/replay_report.h"
+#include "support/device_loss.h"
 
 namespace replay {
 namespace {
@@ -143,7 +151,7 @@ class CallReplay {
 
   std::string forward() {
     arguments_ = fresh({.with_gradients = true});
-    inputs_ = tensors_of(fresh().tensors);  // as they were before the call
+    for (const Tensor& t : tensors_of(fresh().tensors)) inputs_.push_back(on_cpu(t));  // as they were before the call
     results_ = call(op_, arguments_.values);
     const json& want = call_["outputs"];
     if (results_.size() != want.size()) return gradus::str(results_.size(), " results instead of ", want.size());
@@ -166,7 +174,8 @@ class CallReplay {
       return same ? "" : got.str() + " instead of " + want.dump();
     }
     const Tensor expected = file_.tensor(want["t"]);
-    return difference(got.toTensor(), expected, forward_tolerance(scaled_ ? "addcmul" : base_, expected, inputs_));
+    return difference(on_cpu(got.toTensor()), expected,
+                      forward_tolerance(scaled_ ? "addcmul" : base_, expected, inputs_));
   }
 
   std::string layout() const {
@@ -203,7 +212,9 @@ class CallReplay {
       for (const auto& [argument, t] : arguments_.tensors) {
         const Tensor want = file_.tensor(key.get<std::string>());
         const std::string text =
-            argument == name ? difference(t, want, forward_tolerance(scaled_ ? "addcmul" : base_, want, inputs_)) : "";
+            argument == name
+                ? difference(on_cpu(t), want, forward_tolerance(scaled_ ? "addcmul" : base_, want, inputs_))
+                : "";
         if (!text.empty()) return gradus::str(name, ": ", text);
       }
     }
@@ -220,13 +231,15 @@ class CallReplay {
       outputs.push_back(result);
       cotangents.push_back(file_.tensor(stored[i]["t"]));
     }
-    const auto got = gradus::autograd::grad(outputs, arguments.leaves, cotangents, std::nullopt, false, true);
+    std::vector<Tensor> there;
+    for (const Tensor& t : cotangents) there.push_back(on_device(t));
+    const auto got = gradus::autograd::grad(outputs, arguments.leaves, there, std::nullopt, false, true);
     for (size_t i = 0; i < got.size(); ++i) {
       const std::string& key = arguments.gradient_keys[i];
       if (key.empty() && !got[i].defined()) continue;
-      const Tensor want =
-          key.empty() ? gradus::call("aten::zeros_like", {arguments.leaves[i]})[0].toTensor() : file_.tensor(key);
-      const std::string text = difference(got[i], want, gradient_tolerance(want, inputs_, cotangents));
+      const Tensor want = key.empty() ? on_cpu(gradus::call("aten::zeros_like", {arguments.leaves[i]})[0].toTensor())
+                                      : file_.tensor(key);
+      const std::string text = difference(on_cpu(got[i]), want, gradient_tolerance(want, inputs_, cotangents));
       if (!text.empty()) return gradus::str("gradient ", i, ": ", text);
     }
     return "";
@@ -254,7 +267,8 @@ class CallReplay {
     const bool same_type = want.scalar_type() == self.scalar_type();
     const Tensor cast = gradus::call("aten::to.dtype", {want, self.scalar_type()})[0].toTensor();
     std::string text =
-        difference(self, cast, same_type ? Tolerance() : forward_tolerance(scaled_ ? "addcmul" : base_, cast, inputs_));
+        difference(on_cpu(self), on_cpu(cast),
+                   same_type ? Tolerance() : forward_tolerance(scaled_ ? "addcmul" : base_, on_cpu(cast), inputs_));
     if (!text.empty() || !same_type || op_.is_view() || !call_.contains("cotangents") || call_["dtype"] != "float64")
       return text;
     arguments = fresh({.with_gradients = true, .copy_first = true});
@@ -277,14 +291,15 @@ class CallReplay {
       std::vector<const void*> memory;
       for (size_t i = 0; i < names.size(); ++i) {
         const Tensor& want = results_[i].toTensor();
-        const Tensor t = make_tensor(sized ? want.sizes().vec() : std::vector<int64_t>{0}, want.scalar_type());
+        const Tensor t =
+            on_device(make_tensor(sized ? want.sizes().vec() : std::vector<int64_t>{0}, want.scalar_type()));
         memory.push_back(t.numel() ? t.data_ptr() : nullptr);
         outs.emplace_back(names[i], t);
       }
       call(form, fresh().values, outs);
       for (size_t i = 0; i < outs.size(); ++i) {
         const Tensor& t = outs[i].second.toTensor();
-        const std::string text = difference(t, results_[i].toTensor(), {});
+        const std::string text = difference(on_cpu(t), on_cpu(results_[i].toTensor()), {});
         if (!text.empty()) return gradus::str(sized ? "sized " : "empty ", names[i], ": ", text);
         if (memory[i] && t.data_ptr() != memory[i]) return names[i] + " moved though it had the right size";
       }
@@ -302,6 +317,7 @@ class CallReplay {
   static std::string must_throw(const std::string& name, F body) {
     try {
       body();
+      if (replay_device().is_cuda()) gradus::cuda::synchronize();  // where errors in the data come to light
     } catch (const gradus::Error& e) {
       const std::string text = e.what();
       const size_t end = name.size();
@@ -328,12 +344,21 @@ void replay_family(const std::string& path, const OutForms& outs, Report& report
   const ReferenceFile file(path);
   const std::string family = std::filesystem::path(path).stem();
   const char* pattern = std::getenv("GRADUS_REPLAY");
+  const char* from = std::getenv("GRADUS_REPLAY_FROM");
+  int64_t left_out = from ? std::atoll(from) : 0;
+  const bool trace = std::getenv("GRADUS_REPLAY_TRACE") != nullptr;
+  size_t told = report.failures().size();
   for (const json& call : file.metadata("calls")) {
+    if (left_out-- > 0) continue;
     const std::string entry = call["entry"], sample = call["sample"], name = call["op"];
     if (pattern && fnmatch(pattern, entry.c_str(), 0) != 0) continue;
-    if (std::getenv("GRADUS_REPLAY_TRACE")) std::cout << family << " " << entry << " " << sample << std::endl;
+    if (trace) std::cout << "> " << family << " " << entry << " " << sample << std::endl;
     const auto op = gradus::find_operator(name);
     report.begin_call(family, op ? entry : name, sample);
+    if (op && replay_device().is_cuda() && call.contains("seed")) {
+      report.end_call();
+      continue;
+    }
     if (op) {
       CallReplay(file, call, *op, outs, report).run();
     } else {
@@ -341,6 +366,13 @@ void replay_family(const std::string& path, const OutForms& outs, Report& report
       if (report.wants("missing")) report.result("missing", "there is no " + name);
     }
     report.end_call();
+    if (!trace) continue;
+    for (; told < report.failures().size(); ++told) {
+      std::string text = report.failures()[told];
+      std::replace(text.begin(), text.end(), '\n', ' ');
+      std::cout << "! " << text << std::endl;
+    }
+    if (replay_device().is_cuda()) gradus_test::stop_if_device_is_lost();
   }
 }
 
@@ -365,8 +397,13 @@ TEST(Replay, NoticesWhatDiffers) {
 }
 
 TEST(Replay, AnswersAsPyTorch) {
-  const std::filesystem::path here = GRADUS_TEST_DATA, data = here / ".." / "references" / "data";
-  Report report(Skips(here / "replay_skips.txt"));
+  const char* folder = std::getenv("GRADUS_REPLAY_FOLDER");
+  const std::filesystem::path here = folder ? folder : GRADUS_TEST_DATA, data = here / ".." / "references" / "data";
+  gradus::cuda::set_cudnn_allow_tf32(false);  // results are compared as floats
+  Skips skips;
+  skips.read(here / "replay_skips.txt");
+  if (replay_device().is_cuda()) skips.read(here / "replay_skips_cuda.txt");
+  Report report(std::move(skips));
   const OutForms outs;
   std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::directory_iterator(data)) {
@@ -375,7 +412,10 @@ TEST(Replay, AnswersAsPyTorch) {
   }
   std::sort(paths.begin(), paths.end());
   ASSERT_GE(paths.size(), 13U);
-  for (const std::string& path : paths) replay_family(path, outs, report);
+  const char* only = std::getenv("GRADUS_REPLAY_FILE");
+  for (const std::string& path : paths) {
+    if (!only || std::filesystem::path(path).stem() == only) replay_family(path, outs, report);
+  }
 
   std::cout << report.summary();
   if (const char* log = std::getenv("GRADUS_REPLAY_LOG")) {
@@ -385,8 +425,9 @@ TEST(Replay, AnswersAsPyTorch) {
   for (size_t i = 0; i < report.failures().size() && i < 40; ++i) ADD_FAILURE() << report.failures()[i];
   const Counts total = report.total();
   EXPECT_EQ(total.failed, 0);
+  if (only) return;  // a part: what follows is about all of them
   EXPECT_LE(total.skipped * 50, total.calls) << "more than 2 % are skipped";
-  if (!std::getenv("GRADUS_REPLAY")) {
+  if (!std::getenv("GRADUS_REPLAY") && replay_device().is_cpu()) {
     for (const std::string& line : report.unused_skips()) ADD_FAILURE() << "this skip matches nothing: " << line;
   }
 }

@@ -20,9 +20,13 @@ LAYERS = {
     "core": set(),
     "utils": {"core"},
     "cuda": {"core"},
+    "cuda/runtime": {"core", "cuda", "kernels", "kernels/cuda"},  # of kernels/cuda its headers
     "kernels": {"core"},
     "backends": {"core", "kernels"},
-    "kernels/cpu": {"core", "kernels", "backends"},
+    "kernels/bodies": {"core", "kernels"},  # arithmetic that CPU and CUDA kernels share
+    "kernels/cpu": {"core", "kernels", "kernels/bodies", "backends"},
+    "backends/cuda": {"core", "cuda", "kernels", "kernels/cuda"},  # cublas and cudnn: they enqueue, as kernels do
+    "kernels/cuda": {"core", "cuda", "kernels", "kernels/bodies", "backends/cuda"},
     "autograd": {"core"},
     "ops": {"core", "autograd", "kernels"},
     "profiler": BELOW_NN,
@@ -124,7 +128,11 @@ def layer_of(path):
     if path.startswith("include/gradus/"):
         return parts[2].removesuffix(".h")
     if parts[0] == "kernels":
-        return "kernels" if len(parts) == 2 else "kernels/cpu"  # kernels/cuda may include what kernels/cpu may
+        return "/".join(parts[:2]) if len(parts) > 2 else "kernels"
+    if path.startswith(("src/backends/cublas/", "src/backends/cudnn/", "src/backends/nccl/")):
+        return "backends/cuda"
+    if path.startswith("src/cuda/runtime/"):
+        return "cuda/runtime"
     return parts[1] if parts[0] == "src" and len(parts) > 2 else None
 
 
@@ -178,7 +186,7 @@ def cycles(tree):
 def kernels_without_tensors(tree):
     """Kernels and backends compile without class Tensor, whatever they include includes."""
     for path in library(tree):
-        if layer_of(path) not in ("kernels", "kernels/cpu", "backends"):
+        if layer_of(path) not in ("kernels", "kernels/cpu", "kernels/cuda", "backends", "backends/cuda"):
             continue
         seen, pending = {path}, [path]
         while pending:

@@ -114,7 +114,9 @@ class GRADUS_API Node {
   std::atomic<uint32_t> users_{0};
   /// Keeps tensors for its gradient. One that does not has nothing to free, so backward may pass it again.
   bool saves_ = false;
-  bool released_ = false;  // what was saved is gone
+  bool released_ = false;      // what was saved is gone
+  int8_t stream_device_ = -1;  // of a device with streams: the one that the forward ran on, and its current stream then
+  uint32_t stream_ = 0;
   Node* next_dead_ = nullptr;
 };
 

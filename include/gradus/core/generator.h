@@ -93,7 +93,10 @@ Generator make_generator(Args&&... args) {
 /// What operators on `device` draw from when they are given no generator: the process's one, or, inside a
 /// GeneratorGuard, the guard's.
 GRADUS_API const Generator& default_generator(DeviceType device = DeviceType::CPU);
-/// Seeds this thread's default generators.
+/// The same of one device among several (without an index: of the thread's current one).
+GRADUS_API const Generator& default_generator(Device device);
+/// Seeds the default generators of the CPU and of all CUDA devices; inside a GeneratorGuard, what operators on the CPU
+/// draw from, alone.
 GRADUS_API void manual_seed(uint64_t seed);
 
 /// Makes `generator` the default one of its kind of device on this thread for as long as the guard lives.
@@ -105,7 +108,7 @@ class GRADUS_API GeneratorGuard {
   GeneratorGuard& operator=(const GeneratorGuard&) = delete;
 
  private:
-  friend const Generator& default_generator(DeviceType device);
+  friend const Generator& default_generator(Device device);
   Generator generator_;
   GeneratorGuard* outer_;
 };

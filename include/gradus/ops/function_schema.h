@@ -60,7 +60,7 @@ struct FunctionSchema {
   /// "aten::add.Tensor".
   std::string full_name() const { return overload.empty() ? name : name + "." + overload; }
   /// The place of argument `name`, or -1.
-  int find(std::string_view name) const;
+  GRADUS_API int find(std::string_view name) const;
 };
 
 /// Reads a schema; a name without namespace gets `ns`. Throws Error that says where the text is wrong.

@@ -66,6 +66,8 @@
   Tensor& zero_() const;
   Tensor& resize_(IntArrayRef size, std::optional<MemoryFormat> memory_format = std::nullopt) const;
   Tensor& resize_as_(const Tensor& the_template, std::optional<MemoryFormat> memory_format = std::nullopt) const;
+  bool is_pinned(std::optional<Device> device = std::nullopt) const;
+  Tensor pin_memory(std::optional<Device> device = std::nullopt) const;
 
   // factory
   Tensor new_empty(IntArrayRef size, const TensorOptions& options = {}) const;

@@ -1,1 +1,1 @@
-#error "Gradus: <ATen/cuda/CUDADataType.h>: this release of Gradus runs on the CPU; include <torch/torch.h> and ask torch::cuda::is_available()"
+#error "Gradus: <ATen/cuda/CUDADataType.h>: a header of libtorch's CUDA kernels that Gradus has no part for; include <torch/torch.h> and <ATen/cuda/CUDAContext.h> for what programs use"

@@ -1,1 +1,3 @@
-#error "Gradus: <ATen/cuda/CUDAEvent.h>: this release of Gradus runs on the CPU; include <torch/torch.h> and ask torch::cuda::is_available()"
+#pragma once
+#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDAGuard.h>

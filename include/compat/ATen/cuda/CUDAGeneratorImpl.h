@@ -1,1 +1,10 @@
-#error "Gradus: <ATen/cuda/CUDAGeneratorImpl.h>: this release of Gradus runs on the CPU; include <torch/torch.h> and ask torch::cuda::is_available()"
+#pragma once
+#include <torch/detail/macros.h>
+
+namespace gradus {
+inline namespace v0 {
+
+using cuda::CUDAGeneratorImpl;
+
+}  // namespace v0
+}  // namespace gradus

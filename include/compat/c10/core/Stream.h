@@ -1,1 +1,2 @@
-#error "Gradus: <c10/core/Stream.h>: an internal header of libtorch's that Gradus has no part for; include <torch/torch.h> for the public API"
+#pragma once
+#include <torch/detail/macros.h>

@@ -1,1 +1,7 @@
-#error "Gradus: <c10/cuda/CUDAMacros.h>: this release of Gradus runs on the CPU; include <torch/torch.h> and ask torch::cuda::is_available()"
+#pragma once
+#include <torch/detail/macros.h>
+
+#define C10_CUDA_API
+#define C10_CUDA_EXPORT
+#define C10_CUDA_IMPORT
+#define TORCH_CUDA_CU_API

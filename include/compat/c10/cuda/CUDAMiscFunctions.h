@@ -1,1 +1,14 @@
-#error "Gradus: <c10/cuda/CUDAMiscFunctions.h>: this release of Gradus runs on the CPU; include <torch/torch.h> and ask torch::cuda::is_available()"
+#pragma once
+#include <c10/cuda/CUDAMacros.h>
+
+namespace gradus {
+inline namespace v0 {
+namespace cuda {
+
+inline const char* get_cuda_check_suffix() noexcept {
+  return "";
+}
+
+}  // namespace cuda
+}  // namespace v0
+}  // namespace gradus

@@ -1,1 +1,3 @@
-#error "Gradus: <c10/cuda/CUDAStream.h>: this release of Gradus runs on the CPU; include <torch/torch.h> and ask torch::cuda::is_available()"
+#pragma once
+#include <c10/core/Stream.h>
+#include <torch/detail/macros.h>

@@ -244,6 +244,32 @@ const Operator op__to_copy::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     0, 0};
 
+struct op_is_pinned {
+  static const Operator op;
+  [[gnu::always_inline]] static bool call(const Tensor& self, std::optional<Device> device) {
+    if (intercepted(op)) [[unlikely]] return intercept<bool>(op, self, device);
+    return ops::is_pinned(self, device);
+  }
+};
+const Operator op_is_pinned::op = {
+    "aten::is_pinned", "",
+    "is_pinned(Tensor self, Device? device=None) -> bool",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kNondiff, 0};
+
+struct op_pin_memory {
+  static const Operator op;
+  [[gnu::always_inline]] static Tensor call(const Tensor& self, std::optional<Device> device) {
+    if (intercepted(op)) [[unlikely]] return intercept<Tensor>(op, self, device);
+    return ops::pin_memory(self, device);
+  }
+};
+const Operator op_pin_memory::op = {
+    "aten::pin_memory", "",
+    "pin_memory(Tensor(a) self, Device? device=None) -> Tensor(a)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    Operator::kView, 0};
+
 const Operator* const kOperators[] = {
     &op_clone::op,
     &op_copy_::op,
@@ -262,6 +288,8 @@ const Operator* const kOperators[] = {
     &op_item::op,
     &op_resize_as_::op,
     &op__to_copy::op,
+    &op_is_pinned::op,
+    &op_pin_memory::op,
 };
 
 }  // namespace
@@ -349,5 +377,9 @@ Tensor& Tensor::resize_as_(const Tensor& the_template, std::optional<MemoryForma
   surface::op_resize_as_::call(*this, the_template, memory_format);
   return const_cast<Tensor&>(*this);
 }
+
+bool Tensor::is_pinned(std::optional<Device> device) const { return surface::op_is_pinned::call(*this, device); }
+
+Tensor Tensor::pin_memory(std::optional<Device> device) const { return surface::op_pin_memory::call(*this, device); }
 
 }  // namespace gradus::inline v0

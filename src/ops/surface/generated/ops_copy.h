@@ -44,5 +44,9 @@ void resize_as_(const Tensor& self, const Tensor& the_template, std::optional<Me
 // _to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor
 Tensor _to_copy(const Tensor& self, const TensorOptions& options, bool non_blocking,
                 std::optional<MemoryFormat> memory_format);
+// is_pinned(Tensor self, Device? device=None) -> bool
+bool is_pinned(const Tensor& self, std::optional<Device> device);
+// pin_memory(Tensor(a) self, Device? device=None) -> Tensor(a)
+Tensor pin_memory(const Tensor& self, std::optional<Device> device);
 
 }  // namespace gradus::inline v0::ops

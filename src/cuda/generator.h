@@ -1,0 +1,4 @@
+// The random state of a CUDA device, as kernels see it.
+#pragma once
+
+#include <gradus/cuda/generator.h>
