@@ -446,8 +446,7 @@ Tensor scalar_tensor(const Scalar& value, ScalarType dtype, Device device, bool 
   Tensor r = number_tensor(value, dtype, device, wrapped);
   if (device.is_cpu() || device.is_meta()) return r;
   Tensor there = empty({}, dtype, device);
-  accelerator(device.type(), "scalar_tensor")
-      .copy(there.data_ptr(), there.device(), r.data_ptr(), kCPU, element_size(dtype), /*non_blocking=*/true);
+  there.fill_(value);  // a kernel, not a copy: it can be captured into a graph
   there.impl()->flags_ |= r.impl()->flags_ & TensorImpl::kWrappedNumber;
   return there;
 }

@@ -422,7 +422,8 @@ cudnnStatus_t execute(cudnnContext& handle, Descriptor& plan, const Descriptor& 
 template <class T>
 cudnnStatus_t give(const std::vector<T>& values, int64_t requested, int64_t* there, void* to) {
   if (there) *there = static_cast<int64_t>(values.size());
-  if (to && !values.empty()) std::memcpy(to, values.data(), sizeof(T) * std::min(values.size(), static_cast<size_t>(requested)));
+  if (to && !values.empty())
+    std::memcpy(to, values.data(), sizeof(T) * std::min(values.size(), static_cast<size_t>(requested)));
   return CUDNN_STATUS_SUCCESS;
 }
 
