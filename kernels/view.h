@@ -16,7 +16,7 @@ struct View {
   const int64_t* strides;
   int ndim;
   ScalarType dtype;
-  Device device;
+  Device device = {};
   template <class T>
   T* as() const {
     return static_cast<T*>(data);

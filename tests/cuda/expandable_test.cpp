@@ -73,12 +73,7 @@ class CudaExpandable : public gradus_test::InternalTest {
     Driver::left = 400 * kMB;
     config_ = parse_allocator_config("expandable_segments:true");
   }
-  // An allocator outlives its tests, as in the library: nothing takes it apart.
-  DeviceAllocator& make() {
-    static std::vector<DeviceAllocator*>& made = *new std::vector<DeviceAllocator*>;
-    made.push_back(new DeviceAllocator(0, config_));
-    return *made.back();
-  }
+  DeviceAllocator& make() { return gradus_test::new_allocator(config_); }
   static size_t reserved(DeviceAllocator& a) { return static_cast<size_t>(a.stats().reserved_bytes[0].current); }
   static char* get(DeviceAllocator& a, size_t nbytes, Handle stream = nullptr) {
     return static_cast<char*>(a.allocate(nbytes, stream));

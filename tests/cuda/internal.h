@@ -10,6 +10,7 @@
 #include <gradus/gradus.h>
 
 #include "core/accelerator.h"
+#include "cuda/runtime/allocator.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/streams.h"
 
@@ -39,6 +40,13 @@ class InternalTest : public ::testing::Test {
     return v;
   }
 };
+
+/// An allocator of device 0 that outlives its test, as the library's own do: nothing takes one apart.
+inline gradus::cuda::runtime::DeviceAllocator& new_allocator(const gradus::cuda::runtime::AllocatorConfig& config) {
+  static auto& made = *new std::vector<gradus::cuda::runtime::DeviceAllocator*>;
+  made.push_back(new gradus::cuda::runtime::DeviceAllocator(0, config));
+  return *made.back();
+}
 
 template <class E, class F>
 std::string error_of(F&& f) {

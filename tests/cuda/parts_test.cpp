@@ -131,16 +131,16 @@ TEST(CudaBlocks, TheMapFindsWhatIsInIt) {
 
 class CudaAllocatorSettings : public gradus_test::InternalTest {
  protected:
-  AllocatorConfig& config(const char* text) {
-    config_ = parse_allocator_config(text);
+  DeviceAllocator& make(const char* settings) {
+    config_ = parse_allocator_config(settings);
     EXPECT_EQ(config_.error, "");
-    return config_;
+    return gradus_test::new_allocator(config_);
   }
   AllocatorConfig config_;
 };
 
 TEST_F(CudaAllocatorSettings, LargeBlocksAreNotSplit) {
-  DeviceAllocator a(0, config("max_split_size_mb:40"));
+  DeviceAllocator& a = make("max_split_size_mb:40");
   void* big = a.allocate(64 * kMB, nullptr);
   a.deallocate(big);
   void* small = a.allocate(30 * kMB, nullptr);  // would fit, and would split it
@@ -160,7 +160,7 @@ TEST_F(CudaAllocatorSettings, LargeBlocksAreNotSplit) {
 }
 
 TEST_F(CudaAllocatorSettings, TheLongestUnusedIsCollected) {
-  DeviceAllocator a(0, config("garbage_collection_threshold:0.5"));
+  DeviceAllocator& a = make("garbage_collection_threshold:0.5");
   const size_t total = properties(0).totalGlobalMem;
   a.set_fraction(static_cast<double>(200 * kMB) / static_cast<double>(total));
   void* p[3] = {a.allocate(30 * kMB, nullptr), a.allocate(31 * kMB, nullptr), a.allocate(32 * kMB, nullptr)};
@@ -179,7 +179,7 @@ TEST_F(CudaAllocatorSettings, TheLongestUnusedIsCollected) {
 }
 
 TEST_F(CudaAllocatorSettings, PassthroughGivesMemoryBackAtOnce) {
-  DeviceAllocator a(0, config("passthrough:true"));
+  DeviceAllocator& a = make("passthrough:true");
   void* p = a.allocate(1000, nullptr);
   EXPECT_EQ(a.stats().reserved_bytes[0].current, 1000);
   EXPECT_EQ(a.stats().allocated_bytes[0].current, 1000);
