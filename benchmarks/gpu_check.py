@@ -16,6 +16,7 @@ import gpu_suite
 HERE = os.path.dirname(os.path.abspath(__file__))
 SUITE_SHARE = 0.55  # of the time; what it does not use the benchmark gets
 RESERVE = 12  # seconds for what comes after the benchmark
+SLOWNESS = 6  # of the emulation, on a busy machine
 SHOWN_FAILURES = 25
 
 
@@ -160,9 +161,9 @@ class OnEmptyLaunches:
     """In a rehearsal the host's work is measured on launches that cost nothing."""
 
     def __init__(self, command, environment, log):
-        self.plain = gpu_rows.Worker("Gradus", [*command, "--small", "--serve"], environment, log)
+        self.plain = gpu_rows.Worker("Gradus", [*command, "--small", "--serve"], environment, log, SLOWNESS)
         self.empty = gpu_rows.Worker("Gradus", [*command, "--serve"],
-                                     {**environment, "GRADUS_EMULATION_LAUNCHES": "empty"}, log)
+                                     {**environment, "GRADUS_EMULATION_LAUNCHES": "empty"}, log, SLOWNESS)
 
     def ask(self, row, deadline):
         return (self.empty if row.startswith("overhead") else self.plain).ask(row, deadline)
@@ -187,7 +188,7 @@ def run_benchmark(results, pack, environment, arguments, log, deadline):
     else:
         command = [arguments.python or sys.executable, peer_program, "--serve"]
         command += ["--small", "--cpu"] if rehearsal else []
-    peer = gpu_rows.Worker("PyTorch", command, dict(os.environ), log)
+    peer = gpu_rows.Worker("PyTorch", command, dict(os.environ), log, SLOWNESS if rehearsal else 1)
     results.table = gpu_rows.Table(rows)
     results.data["clocks"] = []
     results.data["pytorch"] = peer.ask("about", deadline)

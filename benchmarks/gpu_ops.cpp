@@ -153,11 +153,12 @@ GRADUS_MODULE(Bottleneck);
 
 struct ResNet50 : nn::Module {
   ResNet50() {
-    stem = register_module("stem", nn::Conv2d(nn::Conv2dOptions(3, 64, 7).stride(2).padding(3).bias(false)));
-    norm = register_module("norm", nn::BatchNorm2d(64));
-    int64_t in = 64, stage = 0;
+    const int64_t first = size(64, 8);
+    stem = register_module("stem", nn::Conv2d(nn::Conv2dOptions(3, first, 7).stride(2).padding(3).bias(false)));
+    norm = register_module("norm", nn::BatchNorm2d(first));
+    int64_t in = first, stage = 0;
     for (const int64_t blocks : {3, 4, 6, 3}) {
-      const int64_t width = 64 << stage;
+      const int64_t width = first << stage;
       for (int64_t i = 0; i < (small ? 1 : blocks); ++i) {
         layers->push_back(Bottleneck(in, width, i == 0 && stage > 0 ? 2 : 1));
         in = 4 * width;

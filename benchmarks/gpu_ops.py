@@ -134,12 +134,13 @@ class Bottleneck(nn.Module):
 class ResNet50(nn.Module):
     def __init__(self):
         super().__init__()
-        self.stem, self.norm = nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64)
-        layers, inputs = [], 64
+        first = size(64, 8)
+        self.stem, self.norm = nn.Conv2d(3, first, 7, 2, 3, bias=False), nn.BatchNorm2d(first)
+        layers, inputs = [], first
         for stage, blocks in enumerate((3, 4, 6, 3)):
             for i in range(size(blocks, 1)):
-                layers.append(Bottleneck(inputs, 64 << stage, 2 if i == 0 and stage > 0 else 1))
-                inputs = 4 * (64 << stage)
+                layers.append(Bottleneck(inputs, first << stage, 2 if i == 0 and stage > 0 else 1))
+                inputs = 4 * (first << stage)
         self.layers, self.head = nn.Sequential(*layers), nn.Linear(inputs, 1000)
 
     def forward(self, images):

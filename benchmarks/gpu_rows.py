@@ -44,8 +44,9 @@ def rows_of_python(path):
 class Worker:
     """A program that answers rows. One that dies or does not answer is started again for the next row."""
 
-    def __init__(self, name, command, environment, log):
+    def __init__(self, name, command, environment, log, slowness=1):
         self.name, self.command, self.environment, self.log = name, command, environment, log
+        self.slowness = slowness  # how many times the usual wait for an answer
         self.process, self.lines = None, None
 
     def _start(self):
@@ -65,10 +66,10 @@ class Worker:
 
     def ask(self, row, deadline):
         """{"row": ..., "us": ...} or {"row": ..., "error": ...}"""
-        patience = NEXT_ANSWER
+        patience = NEXT_ANSWER * self.slowness
         if self.process is None:
             self._start()
-            patience = FIRST_ANSWER
+            patience = FIRST_ANSWER * self.slowness
         until = min(deadline, time.monotonic() + patience)
         try:
             self.process.stdin.write(row + "\n")

@@ -71,8 +71,8 @@ __global__ void row_overflow(int* out, int column) {
   *out = tile[0][column];
 }
 
-// Builds with AddressSanitizer have the undefined-behaviour one, too. Whether it goes on after its report depends on its
-// options: the process ends here in any case.
+// Builds with AddressSanitizer have the undefined-behaviour one, too. Whether it goes on after its report depends on
+// its options: the process ends here in any case.
 TEST_F(MemoryDetectorsDeathTest, RowOfSharedArrayOverflows) {
   NEEDS_ASAN();
   OnDevice<int> out(1);
