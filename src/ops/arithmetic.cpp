@@ -21,7 +21,8 @@ void check_alpha(const char* op, ScalarType result, const Scalar& alpha) {
 
 Tensor add_scaled(const Dest& dest, const char* op, const Tensor& self, Operand other, const Scalar& alpha) {
   Pointwise p(dest, op, Promote::kArithmetic, self, other);
-  check_alpha(op, p.dtype(), alpha);
+  if (!alpha.isIntegral(false)) [[unlikely]]  // an integer fits all
+    check_alpha(op, p.dtype(), alpha);
   kernels::add(p.device(), p.loop(), alpha);
   return p.finish();
 }

@@ -1,6 +1,7 @@
 #include "pointwise_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include <kernels/pointwise.h>
@@ -124,6 +125,16 @@ bool is_plain(const TensorImpl& t) {
   return (t.flags_ & (TensorImpl::kContiguous | TensorImpl::kWrappedNumber)) == TensorImpl::kContiguous;
 }
 
+// element_size() without the test for numbers that are no dtype.
+constexpr auto kItemSizes = [] {
+  std::array<uint8_t, 32> sizes{};
+  for (uint8_t t = 0; t < sizes.size(); ++t) sizes[t] = static_cast<uint8_t>(element_size(static_cast<ScalarType>(t)));
+  return sizes;
+}();
+int64_t item_size(ScalarType t) {
+  return kItemSizes[static_cast<uint8_t>(t) % kItemSizes.size()];
+}
+
 bool is_expanded_scalar(const TensorImpl& t) {
   return (t.flags_ & (TensorImpl::kAllStridesZero | TensorImpl::kWrappedNumber)) == TensorImpl::kAllStridesZero;
 }
@@ -159,7 +170,7 @@ bool same_sizes(const TensorImpl& a, const TensorImpl& b) {
     like.storage_->bump(op);
     loop_.data[0] = static_cast<char*>(like.data_);
   }
-  loop_.strides[0][0] = static_cast<int64_t>(element_size(out_dtype));
+  loop_.strides[0][0] = item_size(out_dtype);
   loop_.ndim = 1;
   loop_.operands = operands;
   loop_.contiguous = true;
@@ -173,7 +184,7 @@ bool same_sizes(const TensorImpl& a, const TensorImpl& b) {
                                                        const Operand& in) {
   const TensorImpl* a = in.tensor ? in.tensor->impl() : nullptr;
   if (!a || !is_plain(*a) || promote == Promote::kNone) return false;
-  input(1, *a, static_cast<int64_t>(element_size(a->dtype_)));
+  input(1, *a, item_size(a->dtype_));
   return plain_result(dest, op, promote, *a, 2);
 }
 
@@ -184,7 +195,7 @@ bool same_sizes(const TensorImpl& a, const TensorImpl& b) {
   if (!right.tensor) return is_plain(*a) && try_fast_number(dest, op, promote, *a, *right.scalar);
   const TensorImpl* b = right.tensor->impl();
   if (!b || b->dtype_ != a->dtype_ || b->device_ != a->device_ || !same_sizes(*a, *b)) return false;
-  const auto item = static_cast<int64_t>(element_size(a->dtype_));
+  const int64_t item = item_size(a->dtype_);
   const bool a_plain = is_plain(*a), b_plain = is_plain(*b);
   // One of them may be an expanded scalar, as the gradient of a sum is.
   if (!(a_plain ? b_plain || is_expanded_scalar(*b) : b_plain && is_expanded_scalar(*a) && dest.is_fresh()))
@@ -209,7 +220,7 @@ bool Pointwise::try_fast_number(const Dest& dest, const char* op, Promote promot
   loop_.data[2] = reinterpret_cast<char*>(&number_);
   if (!a.device_.is_cpu()) loop_.on_host = 1u << 2;
   loop_.strides[0][2] = 0;
-  input(1, a, static_cast<int64_t>(element_size(dtype)));
+  input(1, a, item_size(dtype));
   return plain_result(dest, op, promote, a, 3);
 }
 
