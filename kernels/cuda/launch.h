@@ -3,11 +3,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include <gradus/core/macros.h>
 
 #include "kernels/cuda/device.h"
 #include "kernels/table.h"
+
+namespace gradus::inline v0::kernels {
+struct IndexPlan;
+struct Loop;
+}  // namespace gradus::inline v0::kernels
 
 namespace gradus::inline v0::kernels::cuda {
 
@@ -24,15 +30,16 @@ struct Context {
 /// Of the current device and its current stream. Implemented in src/cuda/runtime.
 const Context& context();
 
-/// Throws an Error with CUDA's text: what was called, by which kernel table, on which device; OutOfMemoryError for
-/// that. `what` names the call or the kernel.
-[[noreturn]] void fail(cudaError_t error, const char* what);
-inline void check(cudaError_t error, const char* what) {
+/// Throws an Error with CUDA's text: what was called, by which operator, on which device, for a kernel how it was
+/// launched; OutOfMemoryError for that. `what` names the call or the kernel. Inside of a kernel table's slot the
+/// operands are added (CudaSlot).
+[[noreturn]] void fail(cudaError_t error, const char* what, const cudaLaunchConfig_t* launch = nullptr);
+inline void check(cudaError_t error, const char* what, const cudaLaunchConfig_t* launch = nullptr) {
   if (error != cudaSuccess) [[unlikely]]
-    fail(error, what);
+    fail(error, what, launch);
 }
 /// After every launch: with GRADUS_CUDA_SYNC=1, waits for the kernel and reports its errors.
-void launched(const Context& c, const char* kernel);
+void launched(const Context& c, const char* kernel, const cudaLaunchConfig_t* launch = nullptr);
 
 /// Runs kernel(args...) on `grid` blocks of `block` threads with `shared` bytes of dynamic shared memory. An empty grid
 /// launches nothing. `name` is the kernel's, for errors.
@@ -40,16 +47,17 @@ template <class... P, class... A>
 void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, A... args) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
   const Context& c = context();
-  if (shared > 48 * 1024) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)), name);
-  }
   cudaLaunchConfig_t config = {};
   config.gridDim = grid;
   config.blockDim = block;
   config.dynamicSmemBytes = shared;
   config.stream = c.stream;
-  check(cudaLaunchKernelEx(&config, kernel, static_cast<P>(args)...), name);
-  launched(c, name);
+  if (shared > 48 * 1024) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)), name,
+          &config);
+  }
+  check(cudaLaunchKernelEx(&config, kernel, static_cast<P>(args)...), name, &config);
+  launched(c, name, &config);
 }
 
 /// Blocks for a grid-stride loop over `work` items, one thread for each: enough to fill the device, `waves` times over.
@@ -64,12 +72,47 @@ constexpr int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
+/// One argument of a slot, as an error's text shows it; nothing of those that have no elements.
+struct ShownOperand {
+  void (*append)(std::string& text, const void* operand) = nullptr;
+  const void* operand = nullptr;
+
+  template <class T>
+  explicit ShownOperand(const T&) {}
+  explicit ShownOperand(const ConstView& v);
+  explicit ShownOperand(const View& v);
+  explicit ShownOperand(const Loop& l);
+  explicit ShownOperand(const IndexPlan& p);
+};
+/// In a handler: throws the exception again, with the operands' dtypes and sizes if it is CUDA's or a lack of memory.
+[[noreturn]] void rethrow_with_operands(const char* table, const ShownOperand* operands, size_t count);
+
+/// What stands in a table's CUDA slot: the function, and the handler, which costs nothing where nothing is thrown.
+template <class Function>
+struct CudaSlot;
+template <class R, class... A>
+struct CudaSlot<R(A...)> {
+  template <const auto& table, R (*function)(A...)>
+  static R call(A... args) {
+    try {
+      return function(static_cast<A>(args)...);
+    } catch (...) {
+      const ShownOperand operands[] = {ShownOperand(args)...};
+      rethrow_with_operands(table.name(), operands, sizeof...(A));
+    }
+  }
+};
+
 /// Puts a function into a table's CUDA slot when the CUDA library is loaded: GRADUS_CUDA_KERNEL(softmax_forward,
 /// forward)
-#define GRADUS_CUDA_KERNEL(table, function)                                              \
-  namespace {                                                                            \
-  [[maybe_unused]] const bool gradus_registered_##table =                                \
-      (::gradus::kernels::table.set(::gradus::kernels::Backend::CUDA, &function), true); \
+#define GRADUS_CUDA_KERNEL(table, function)                                                        \
+  namespace {                                                                                      \
+  [[maybe_unused]] const bool gradus_registered_##table =                                          \
+      (::gradus::kernels::table.set(                                                               \
+           ::gradus::kernels::Backend::CUDA,                                                       \
+           &::gradus::kernels::cuda::CudaSlot<decltype(::gradus::kernels::table)::Function>::call< \
+               ::gradus::kernels::table, &function>),                                              \
+       true);                                                                                      \
   }
 
 }  // namespace gradus::inline v0::kernels::cuda

@@ -2,6 +2,7 @@
 
 #include "kernels/cuda/data_error.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/scratch.h"
 
 namespace gradus_test {
 
@@ -55,3 +56,44 @@ void fail_on_the_device() {
 }
 
 }  // namespace gradus_test
+
+namespace gradus::inline v0::kernels {
+
+constinit KernelTable<void(View, ConstView, gradus_test::Failure)> failing_views{"failing_views", nullptr};
+constinit KernelTable<void(const Loop&)> failing_loop{"failing_loop", nullptr};
+constinit KernelTable<void(const IndexPlan&)> failing_plan{"failing_plan", nullptr};
+
+namespace cuda {
+namespace {
+
+__global__ void idle_kernel() {}
+
+void fail_with_views(View, ConstView, gradus_test::Failure how) {
+  switch (how) {
+    case gradus_test::Failure::kThreads:
+      return launch("idle_kernel", idle_kernel, dim3(3, 2), 2048, 0);
+    case gradus_test::Failure::kSharedMemory:
+      return launch("idle_kernel", idle_kernel, 1, 32, 1 << 20);
+    case gradus_test::Failure::kOnTheDevice:
+      return gradus_test::fail_on_the_device();
+    case gradus_test::Failure::kMemory:
+      return (void)Scratch(size_t{1} << 50);
+    case gradus_test::Failure::kData:
+      throw IndexError("an index");
+  }
+}
+void fail_with_loop(const Loop&) {
+  launch("idle_kernel", idle_kernel, 1, 2048, 0);
+}
+void fail_with_plan(const IndexPlan&) {
+  launch("idle_kernel", idle_kernel, 1, 2048, 0);
+}
+
+}  // namespace
+
+GRADUS_CUDA_KERNEL(failing_views, fail_with_views)
+GRADUS_CUDA_KERNEL(failing_loop, fail_with_loop)
+GRADUS_CUDA_KERNEL(failing_plan, fail_with_plan)
+
+}  // namespace cuda
+}  // namespace gradus::inline v0::kernels

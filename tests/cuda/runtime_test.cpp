@@ -193,6 +193,18 @@ TEST_F(CudaRuntime, DataErrorsComeWithTheNextWait) {
   release(d);
 }
 
+/// Two operands: Float [2, 3] and Long, without dimensions.
+struct TwoViews {
+  int64_t sizes[2] = {2, 3}, strides[2] = {3, 1};
+  char memory[8] = {};
+  kernels::View first{memory, sizes, strides, 2, ScalarType::Float, kFirst};
+  kernels::ConstView second{memory, sizes, strides, 0, ScalarType::Long, kFirst};
+  template <class E>
+  std::string error(gradus_test::Failure how) {
+    return error_of<E>([&] { kernels::failing_views(kFirst, first, second, how); });
+  }
+};
+
 // Run with GRADUS_CUDA_SYNC=1.
 TEST_F(CudaRuntime, SynchronousLaunchesReportAtOnce) {
   const char* on = std::getenv("GRADUS_CUDA_SYNC");
@@ -204,7 +216,13 @@ TEST_F(CudaRuntime, SynchronousLaunchesReportAtOnce) {
   gradus_test::fill(d, 1, 9);
   EXPECT_EQ(gradus_emulation::counters().host_waits, before.host_waits + 1);
   EXPECT_TRUE(has(error_of<Error>([] { gradus_test::fail_on_the_device(); }),
-                  "fail_on_the_device on cuda:0: cudaErrorLaunchFailure: "));
+                  "fail_on_the_device on cuda:0, grid (1, 1, 1), block (64, 1, 1), 0 bytes of shared memory: "
+                  "cudaErrorLaunchFailure: "));
+  gradus_emulation::clear_errors();
+  TwoViews views;
+  const std::string text = views.error<Error>(gradus_test::Failure::kOnTheDevice);
+  EXPECT_TRUE(has(text, "failing_views: fail_on_the_device on cuda:0, grid (1, 1, 1)")) << text;
+  EXPECT_TRUE(has(text, "; operands: Float (2, 3), Long ()")) << text;
   gradus_emulation::clear_errors();
   release(d);
 }
@@ -234,12 +252,52 @@ TEST_F(CudaRuntime, ErrorsNameCallDeviceAndCause) {
   EXPECT_FALSE(is_sticky(cudaErrorInvalidValue));
 }
 
+TEST_F(CudaRuntime, ErrorsOfLaunchesNameOperatorKernelLaunchDeviceAndOperands) {
+  using gradus_test::Failure;
+  TwoViews views;
+  EXPECT_EQ(views.error<Error>(Failure::kThreads),
+            "failing_views: idle_kernel on cuda:0, grid (3, 2, 1), block (2048, 1, 1), 0 bytes of shared memory: "
+            "cudaErrorInvalidConfiguration: invalid configuration argument; operands: Float (2, 3), Long ()");
+  {
+    const kernels::OperationName op("softmax");
+    EXPECT_EQ(views.error<Error>(Failure::kSharedMemory),
+              "softmax: idle_kernel on cuda:0, grid (1, 1, 1), block (32, 1, 1), 1048576 bytes of shared memory: "
+              "cudaErrorInvalidValue: invalid argument; operands: Float (2, 3), Long ()");
+  }
+  const std::string text = views.error<OutOfMemoryError>(Failure::kMemory);
+  EXPECT_TRUE(text.rfind("failing_views of Float (2, 3), Long (): CUDA out of memory: ", 0) == 0) << text;
+  EXPECT_EQ(views.error<IndexError>(Failure::kData), "an index");
+}
+
+TEST_F(CudaRuntime, ErrorsOfElementwiseOperatorsShowWhatIsBroadcast) {
+  kernels::Loop loop;
+  loop.ndim = 2, loop.operands = 3, loop.numel = 20;
+  loop.dtype = ScalarType::Half, loop.out_dtype = ScalarType::Bool;
+  loop.sizes[0] = 5, loop.sizes[1] = 4;  // innermost first
+  const int64_t strides[2][3] = {{1, 2, 0}, {5, 0, 0}};
+  for (int d = 0; d < 2; ++d) std::copy(strides[d], strides[d] + 3, loop.strides[d]);
+  loop.on_host = 1u << 2;
+  EXPECT_TRUE(has(error_of<Error>([&] { kernels::failing_loop(kFirst, loop); }),
+                  "; operands: Bool (4, 5), Half (1, 5), Half ()"));
+}
+
+TEST_F(CudaRuntime, ErrorsOfIndexingShowTheElementsAndTheIndexedSizes) {
+  kernels::IndexPlan plan;
+  plan.dtype = ScalarType::Double;
+  plan.positions = 7;
+  plan.index_count = 2, plan.index_size[0] = 10, plan.index_size[1] = 20;
+  plan.before = 1, plan.before_size[0] = 2;
+  plan.after = 1, plan.after_size[0] = 3;
+  EXPECT_TRUE(has(error_of<Error>([&] { kernels::failing_plan(kFirst, plan); }),
+                  "; operands: Double (2, 7, 3) at indices below 10, 20"));
+}
+
 TEST_F(CudaRuntime, ALostContextIsSaidToBeLost) {
   const std::string text = error_of<Error>([] {
     gradus_test::fail_on_the_device();  // says so itself where work is done at once
     cuda::synchronize();
   });
-  EXPECT_TRUE(has(text, " on cuda:0: cudaErrorLaunchFailure: ")) << text;
+  EXPECT_TRUE(has(text, " on cuda:0") && has(text, ": cudaErrorLaunchFailure: ")) << text;
   EXPECT_TRUE(has(text, "the device's context is lost")) << text;
   EXPECT_TRUE(has(text, "GRADUS_CUDA_SYNC=1")) << text;
   gradus_emulation::clear_errors();

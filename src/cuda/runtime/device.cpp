@@ -139,11 +139,11 @@ bool synchronous() {
 const bool wait_for_launches = synchronous();
 }  // namespace
 
-void launched(const Context& c, const char* kernel) {
+void launched(const Context& c, const char* kernel, const cudaLaunchConfig_t* launch) {
   if (!wait_for_launches) [[likely]]
     return;
   if (own::is_capturing(c.stream)) return;
-  check(cudaStreamSynchronize(c.stream), kernel);
+  check(cudaStreamSynchronize(c.stream), kernel, launch);
   own::throw_data_errors(c.device);
 }
 

@@ -1,8 +1,12 @@
 // Errors of CUDA's calls, and of the data that kernels saw.
+#include <exception>
 #include <mutex>
+#include <string>
 
 #include "device.h"
 #include "kernels/cuda/data_record.h"
+#include "kernels/elementwise.h"
+#include "kernels/indexing.h"
 
 namespace gradus::inline v0 {
 
@@ -95,15 +99,95 @@ namespace kernels::cuda {
 
 namespace own = gradus::cuda::runtime;
 
-void fail(cudaError_t error, const char* what) {
+namespace {
+
+/// What fail() throws: a slot knows by it that the error is one of its own call.
+class CallError final : public Error {
+ public:
+  using Error::Error;
+};
+
+std::string describe(const cudaLaunchConfig_t& launch) {
+  const auto numbers = [](dim3 d) { return str("(", d.x, ", ", d.y, ", ", d.z, ")"); };
+  return str(", grid ", numbers(launch.gridDim), ", block ", numbers(launch.blockDim), ", ", launch.dynamicSmemBytes,
+             " bytes of shared memory");
+}
+
+}  // namespace
+
+void fail(cudaError_t error, const char* what, const cudaLaunchConfig_t* launch) {
   cudaGetLastError();  // so that the next call does not see this error again, where it can be forgotten
   const char* todo = own::advice(error);
   std::string text = launch_operation ? str(launch_operation, ": ") : std::string();
-  text +=
-      str(what, " on cuda:", own::tls.runtime_device, ": ", cudaGetErrorName(error), ": ", cudaGetErrorString(error));
+  text += str(what, " on cuda:", own::tls.runtime_device, launch ? describe(*launch) : std::string(), ": ",
+              cudaGetErrorName(error), ": ", cudaGetErrorString(error));
   if (todo != nullptr) text += str("; ", todo);
   if (error == cudaErrorMemoryAllocation) throw OutOfMemoryError(text);
-  throw Error(text);
+  throw CallError(text);
+}
+
+// --- operands ---
+
+namespace {
+
+// Sizes as (2, 3); `size(d)` of the dimensions 0 .. ndim - 1, outermost first.
+template <class Size>
+void append_operand(std::string& text, ScalarType dtype, int ndim, const Size& size) {
+  text += str(text.empty() ? "" : ", ", dtype, " (");
+  for (int d = 0; d < ndim; ++d) text += str(d ? ", " : "", size(d));
+  text += ")";
+}
+
+void append_view(std::string& text, const void* operand) {
+  const auto& v = *static_cast<const ConstView*>(operand);
+  if (v.sizes != nullptr) append_operand(text, v.dtype, v.ndim, [&](int d) { return v.sizes[d]; });
+}
+void append_mutable_view(std::string& text, const void* operand) {
+  const ConstView v = *static_cast<const View*>(operand);
+  append_view(text, &v);
+}
+// Neighbouring dimensions were merged; where an operand stands still, it has one element there.
+void append_loop(std::string& text, const void* operand) {
+  const auto& l = *static_cast<const Loop*>(operand);
+  for (int k = 0; k < l.operands; ++k) {
+    const int ndim = (l.on_host >> k & 1) != 0 ? 0 : l.ndim;
+    append_operand(text, k == 0 ? l.out_dtype : l.dtype, ndim, [&](int d) {
+      const int from_inside = ndim - 1 - d;
+      return l.strides[from_inside][k] == 0 ? 1 : l.sizes[from_inside];
+    });
+  }
+}
+// The values' side.
+void append_plan(std::string& text, const void* operand) {
+  const auto& p = *static_cast<const IndexPlan*>(operand);
+  append_operand(text, p.dtype, p.before + 1 + p.after, [&](int d) {
+    return d < p.before ? p.before_size[d] : d == p.before ? p.positions : p.after_size[d - p.before - 1];
+  });
+  for (int k = 0; k < p.index_count; ++k) text += str(k ? ", " : " at indices below ", p.index_size[k]);
+}
+
+}  // namespace
+
+ShownOperand::ShownOperand(const ConstView& v) : append(&append_view), operand(&v) {}
+ShownOperand::ShownOperand(const View& v) : append(&append_mutable_view), operand(&v) {}
+ShownOperand::ShownOperand(const Loop& l) : append(&append_loop), operand(&l) {}
+ShownOperand::ShownOperand(const IndexPlan& p) : append(&append_plan), operand(&p) {}
+
+void rethrow_with_operands(const char* table, const ShownOperand* operands, size_t count) {
+  std::string shown;
+  for (size_t i = 0; i < count; ++i) {
+    if (operands[i].append) operands[i].append(shown, operands[i].operand);
+  }
+  try {
+    throw;
+  } catch (const CallError& e) {
+    // fail() named an operator that has another name than its table.
+    throw Error(
+        str(launch_operation ? std::string() : str(table, ": "), e.what(), shown.empty() ? "" : "; operands: ", shown));
+  } catch (const OutOfMemoryError& e) {
+    throw OutOfMemoryError(
+        str(launch_operation ? launch_operation : table, shown.empty() ? "" : " of ", shown, ": ", e.what()));
+  }
 }
 
 DataError* data_error_record() {
