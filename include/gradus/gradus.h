@@ -5,6 +5,7 @@
 #include <gradus/autograd/function.h>
 #include <gradus/autograd/gradcheck.h>
 #include <gradus/core/allocator.h>
+#include <gradus/core/determinism.h>
 #include <gradus/core/from_data.h>
 #include <gradus/core/indexing.h>
 #include <gradus/core/parallel.h>

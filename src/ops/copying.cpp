@@ -50,6 +50,40 @@ void fill_raw(const Tensor& tensor, const Scalar& value) {
   kernels::fill(t.device_, l, value);
 }
 
+namespace {
+
+// What reading an element that nobody wrote gives, as in PyTorch.
+Scalar marker_of(ScalarType t) {
+  switch (t) {
+    case ScalarType::Bool:
+      return true;
+    case ScalarType::Byte:
+      return int64_t{UINT8_MAX};
+    case ScalarType::Char:
+      return int64_t{INT8_MAX};
+    case ScalarType::Short:
+      return int64_t{INT16_MAX};
+    case ScalarType::Int:
+      return int64_t{INT32_MAX};
+    case ScalarType::Long:
+      return INT64_MAX;
+    case ScalarType::UInt16:
+      return int64_t{UINT16_MAX};
+    case ScalarType::UInt32:
+      return int64_t{UINT32_MAX};
+    case ScalarType::UInt64:
+      return int64_t{-1};  // its bits
+    default:
+      return std::nan("");
+  }
+}
+
+}  // namespace
+
+void fill_for_determinism(const Tensor& t) {
+  fill_raw(t, marker_of(t.scalar_type()));
+}
+
 Tensor raw_zeros(IntArrayRef sizes, ScalarType dtype, Device device) {
   Tensor t = core::empty(sizes, dtype, device);
   fill_raw(t, 0);
@@ -250,7 +284,15 @@ void resize_(const Tensor& self, IntArrayRef size, std::optional<MemoryFormat> m
   GRADUS_CHECK(!self.requires_grad(), "resize_: cannot resize variables that require grad; use detach() first");
   const MemoryFormat format = memory_format.value_or(MemoryFormat::Contiguous);
   if (t.sizes() == size && !memory_format) return;
+  const auto bytes = [&] { return t.storage_ ? t.storage_->nbytes : 0; };
+  const size_t before = bytes();
   core::resize(self, size, format, "resize_");
+  if (bytes() > before) {
+    // What was added to the memory, in whole elements: the last of the old ones may have been cut off.
+    const auto item = static_cast<int64_t>(element_size(t.dtype_));
+    const int64_t first = static_cast<int64_t>(before) / item, end = static_cast<int64_t>(bytes()) / item;
+    if (first < end) fill_if_deterministic(core::alias(self, {end - first}, {1}, first));
+  }
 }
 void resize_as_(const Tensor& self, const Tensor& the_template, std::optional<MemoryFormat> memory_format) {
   const MemoryFormat format = memory_format.value_or(MemoryFormat::Contiguous);

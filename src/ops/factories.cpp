@@ -75,9 +75,26 @@ MemoryFormat format_of(const char* op, const TensorOptions& o, std::optional<Mem
   return given ? *given : o.memory_format_opt().value_or(MemoryFormat::Preserve);
 }
 
-Tensor filled_like(const char* op, const Tensor& self, const Scalar& value, const TensorOptions& o,
+// Memory that nobody wrote.
+Tensor unwritten(const Dest& dest, const Tensor& out, const TensorOptions& o) {
+  fill_if_deterministic(out);
+  return finish(dest, out, o);
+}
+
+Tensor allocate_like(const char* op, const Tensor& self, const TensorOptions& o,
+                     std::optional<MemoryFormat> memory_format) {
+  check_options(op, o);
+  const MemoryFormat format = format_of(op, o, memory_format);
+  if (format != MemoryFormat::Preserve) return core::empty(self.sizes(), o.scalar_type(), o.device(), format);
+  if (o.device() == self.device()) return core::empty_like(self, o.scalar_type());
+  return core::empty_strided(self.sizes(), core::empty_like(self, o.scalar_type()).strides(), o.scalar_type(),
+                             o.device());
+}
+
+Tensor filled_like(const char* op, const Tensor& self, const Scalar& value, const TensorOptions& options,
                    std::optional<MemoryFormat> f) {
-  Tensor out = ops::empty_like(self, o.requires_grad(std::nullopt), f);
+  const TensorOptions o = like_options(op, self, options);
+  Tensor out = allocate_like(op, self, o, f);
   check_storable(op, value, out.scalar_type());
   fill_raw(out, value);
   return finish(out, o);
@@ -92,7 +109,7 @@ Tensor empty(const Dest& dest, IntArrayRef size, const TensorOptions& options,
   const MemoryFormat format = format_of("empty", options, memory_format);
   GRADUS_CHECK(!(memory_format && format == MemoryFormat::Preserve),
                "empty: preserve_format was given; there is nothing to preserve");
-  return finish(
+  return unwritten(
       dest,
       allocate(dest, "empty", size, options, format == MemoryFormat::Preserve ? MemoryFormat::Contiguous : format),
       options);
@@ -100,28 +117,17 @@ Tensor empty(const Dest& dest, IntArrayRef size, const TensorOptions& options,
 
 Tensor empty_like(const Tensor& self, const TensorOptions& options, std::optional<MemoryFormat> memory_format) {
   const TensorOptions o = like_options("empty_like", self, options);
-  check_options("empty_like", o);
-  const MemoryFormat format = format_of("empty_like", options, memory_format);
-  Tensor out;
-  if (format != MemoryFormat::Preserve) {
-    out = core::empty(self.sizes(), o.scalar_type(), o.device(), format);
-  } else if (o.device() == self.device()) {
-    out = core::empty_like(self, o.scalar_type());
-  } else {
-    out = core::empty_strided(self.sizes(), core::empty_like(self, o.scalar_type()).strides(), o.scalar_type(),
-                              o.device());
-  }
-  return finish(out, o);
+  return unwritten(Dest(), allocate_like("empty_like", self, o, memory_format), o);
 }
 
 Tensor empty_strided(IntArrayRef size, IntArrayRef stride, const TensorOptions& options) {
   check_options("empty_strided", options);
-  return finish(core::empty_strided(size, stride, options.scalar_type(), options.device()), options);
+  return unwritten(Dest(), core::empty_strided(size, stride, options.scalar_type(), options.device()), options);
 }
 
 Tensor new_empty(const Tensor& self, IntArrayRef size, const TensorOptions& options) {
   const TensorOptions o = like_options("new_empty", self, options);
-  return finish(allocate("new_empty", size, o), o);
+  return unwritten(Dest(), allocate("new_empty", size, o), o);
 }
 Tensor new_empty_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, const TensorOptions& options) {
   return ops::empty_strided(size, stride, like_options("new_empty_strided", self, options));

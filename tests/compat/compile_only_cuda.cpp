@@ -43,6 +43,17 @@ void streams() {
             << (at::cuda::getStreamFromExternal(handle, 0) == side) << side.priority();
 }
 
+void switches() {
+  at::Context& context = at::globalContext();
+  context.setDeterministicAlgorithms(true, /*warn_only=*/true);
+  context.setDeterministicCuDNN(context.deterministicCuDNN() || context.deterministicAlgorithms());
+  context.setBenchmarkCuDNN(context.benchmarkCuDNN() && !context.deterministicAlgorithmsWarnOnly());
+  context.setAllowTF32CuBLAS(context.allowTF32CuBLAS() || context.allowTF32CuDNN());
+  torch::globalContext().setDeterministicAlgorithms(false, false);
+  at::globalContext().alertNotDeterministic("scatter");
+  std::cout << at::hasCUDA() << at::globalContext().userEnabledCuDNN();
+}
+
 void devices() {
   const c10::cuda::CUDAGuard guard(0);
   c10::cuda::OptionalCUDAGuard optional;
@@ -91,6 +102,7 @@ void random_and_graphs() {
 
 void compile_only_cuda() {
   std::cout << torch::cuda::is_available() << torch::cuda::device_count() << torch::cuda::cudnn_is_available();
+  switches();
   if (!torch::cuda::is_available()) return;
   devices();
   streams();

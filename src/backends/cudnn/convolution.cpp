@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <gradus/core/determinism.h>
 #include <gradus/cuda/backends.h>
 
 #include <kernels/cuda/launch.h>
@@ -366,13 +367,11 @@ void benchmark(const Problem& p, Entry& entry, cudnnHandle_t handle, const Conte
 
 bool convolution(Direction direction, const ConvolutionShape& shape, const Operands& operands) {
   const Context& where = kernels::cuda::context();
-  const Problem p{direction,
-                  shape,
-                  operands,
-                  where.device,
-                  gradus::cuda::get_cudnn_benchmark(),
-                  gradus::cuda::get_cudnn_deterministic(),
-                  gradus::cuda::get_cudnn_allow_tf32()};
+  const bool same_each_run = are_deterministic_algorithms_enabled();
+  const Problem p{direction, shape, operands, where.device,
+                  // What is fastest differs from run to run, and with it the order of the sums.
+                  gradus::cuda::get_cudnn_benchmark() && !same_each_run,
+                  gradus::cuda::get_cudnn_deterministic() || same_each_run, gradus::cuda::get_cudnn_allow_tf32()};
   const Doing doing(&describe, &p);
   const Handle handle(where.device, where.stream);
   const std::shared_ptr<Entry> entry = entry_of(p);

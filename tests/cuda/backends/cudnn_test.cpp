@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <gradus/core/determinism.h>
 #include <gradus/cuda/backends.h>
 
 #include <kernels/convolution.h>
@@ -73,6 +74,23 @@ TEST(CudnnConvolution, EnginesBySwitchAndType) {
   EXPECT_EQ(Ones<float>(3).run(Direction::kWeight), emulated::kExact);
   EXPECT_EQ(Ones<double>(3).run(Direction::kInput), emulated::kExact);
   gradus::cuda::set_cudnn_deterministic(false);
+  gradus::cuda::set_cudnn_allow_tf32(true);
+}
+
+TEST(CudnnConvolution, TheDeterminismSwitchLeavesOutWhatIsNotAndTimesNothing) {
+  gradus::cuda::set_cudnn_allow_tf32(false);
+  EXPECT_EQ(Ones<float>(3).run(Direction::kWeight), emulated::kNondeterministic);
+  use_deterministic_algorithms(true);
+  EXPECT_EQ(Ones<float>(3).run(Direction::kWeight), emulated::kExact);
+  use_deterministic_algorithms(true, /*warn_only=*/true);
+  EXPECT_EQ(Ones<double>(3).run(Direction::kInput), emulated::kExact);
+  gradus::cuda::set_cudnn_benchmark(true);
+  const int before = emulated::state().executions;
+  EXPECT_EQ(Ones<float>(11).run(Direction::kWeight), emulated::kExact);
+  EXPECT_EQ(emulated::state().executions, before + 1);
+  gradus::cuda::set_cudnn_benchmark(false);
+  use_deterministic_algorithms(false);
+  EXPECT_EQ(Ones<float>(3).run(Direction::kWeight), emulated::kNondeterministic);
   gradus::cuda::set_cudnn_allow_tf32(true);
 }
 

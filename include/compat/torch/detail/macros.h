@@ -1,6 +1,7 @@
 // libtorch's macros.
 #pragma once
 
+#include <torch/detail/context.h>
 #include <torch/detail/names.h>
 
 // The release of libtorch whose C++ API is followed.
