@@ -486,6 +486,12 @@ void refit_gradient(Tensor& grad, const Node::Output& output, const char* who) {
     grad = sum_to(grad, expected);
   }
   if (grad.scalar_type() != output.dtype) grad = grad.to(output.dtype);
+  if (grad.device() != output.device && !grad.is_meta()) {
+    // A 0-dim tensor on the CPU may have been computed with on any device.
+    GRADUS_CHECK(grad.dim() == 0, who, ": a gradient on ", grad.device(), " was given for a result on ", output.device,
+                 "; expected the same device");
+    grad = grad.to(TensorOptions(output.device));
+  }
 }
 
 variable_list run_backward(ArrayRef<Edge> roots, Tensor* grads, ArrayRef<Edge> captures, const RunOptions& options) {

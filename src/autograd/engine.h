@@ -50,12 +50,13 @@ variable_list run_backward(ArrayRef<Edge> roots, Tensor* grads, ArrayRef<Edge> c
 void backward_from(TensorList tensors, TensorList grad_tensors, std::optional<bool> retain_graph, bool create_graph,
                    TensorList inputs);
 
-/// Makes a gradient fit the output it is for: summed over broadcast dimensions, cast. `who` names the producer in
-/// errors.
+/// Makes a gradient fit the output it is for: summed over broadcast dimensions, cast, a number brought to its device.
+/// `who` names the producer in errors.
 void refit_gradient(Tensor& grad, const Node::Output& output, const char* who);
 inline void fit_gradient(Tensor& grad, const Node::Output& output, const char* who) {
   const TensorImpl& t = *grad.impl();
-  bool fits = t.dtype_ == output.dtype && static_cast<size_t>(t.geometry_.ndim()) == output.sizes.size();
+  bool fits = t.dtype_ == output.dtype && t.device_ == output.device &&
+              static_cast<size_t>(t.geometry_.ndim()) == output.sizes.size();
   const int64_t* sizes = t.geometry_.sizes_data();
   for (size_t d = 0; fits && d < output.sizes.size(); ++d) fits = sizes[d] == output.sizes[d];
   if (!fits) [[unlikely]]

@@ -17,6 +17,10 @@ void check_devices(const char* op, const Tensor& self, const Tensor& other) {
   GRADUS_CHECK(self.device() == other.device(), op, ": tensors on ", self.device(), " and ", other.device(),
                " were given; expected all on the same device");
 }
+Tensor number_beside(const Tensor& self, const Tensor& value) {
+  if (value.device() == self.device() || !value.is_cpu() || value.dim() != 0) return value;
+  return core::scalar_tensor(value.item(), value.scalar_type(), self.device(), false);
+}
 Tensor raw_copy(const Tensor& t) {
   return copy_into(core::empty_like(t, t.scalar_type()), t);
 }
@@ -251,10 +255,10 @@ Tensor index(const Dest& dest, const Tensor& self, IndexList indices) {
   return out;
 }
 
-Tensor index_put(const Dest& dest, const Tensor& self, IndexList indices, const Tensor& values, bool accumulate) {
+Tensor index_put(const Dest& dest, const Tensor& self, IndexList indices, const Tensor& given, bool accumulate) {
   const char* op = dest.is_inplace() ? "index_put_" : "index_put";
   defined(self, op);
-  defined(values, op);
+  defined(given, op);
   // A mask without dimensions says whether anything is written at all, and stands for none of self's dimensions.
   std::vector<std::optional<Tensor>> others;
   bool wanted = true;
@@ -266,10 +270,11 @@ Tensor index_put(const Dest& dest, const Tensor& self, IndexList indices, const 
     }
   }
   if (others.size() != indices.size()) [[unlikely]] {
-    if (wanted) return ops::index_put(dest, self, others, values, accumulate);
+    if (wanted) return ops::index_put(dest, self, others, given, accumulate);
     return dest.is_inplace() ? self : dest.deliver(op, self.clone());
   }
-  auto r = recording(dest, self, values);
+  auto r = recording(dest, self, given);
+  const Tensor values = number_beside(self, given);
   check_devices(op, self, values);
   GRADUS_CHECK(self.scalar_type() == values.scalar_type(), op,
                ": Index put requires the source and destination dtypes match, got ", self.dtype(),

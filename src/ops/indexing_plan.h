@@ -16,6 +16,9 @@ Tensor dense_index(const char* op, const Tensor& index);
 Tensor dense(const Tensor& t);
 /// Throws where the tensors of a call, all defined, lie on several devices.
 void check_devices(const char* op, const Tensor& self, const Tensor& other);
+/// `value` for a tensor on the device of `self`: a number in a tensor on the CPU goes with tensors of any device.
+/// Without history.
+Tensor number_beside(const Tensor& self, const Tensor& value);
 /// A copy without history.
 Tensor raw_copy(const Tensor& t);
 /// A 0-dim tensor seen as one of one element.

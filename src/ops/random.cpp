@@ -470,9 +470,12 @@ auto trials(double p) {
 }
 
 /// One trial per element of `out` with the probability in `p`, broadcast.
-void bernoulli_each(const char* op, const Tensor& out, const Tensor& p, const Gen& generator) {
-  check_float(op, p.scalar_type(), false);
+void bernoulli_each(const char* op, const Tensor& out, const Tensor& given, const Gen& generator) {
+  check_float(op, given.scalar_type(), false);
   check_real(op, out.scalar_type());
+  const Tensor p = given.is_cpu() && !out.is_cpu()
+                       ? copy_into(core::empty(given.sizes(), given.scalar_type(), out.device()), given)
+                       : given;
   GRADUS_CHECK(p.device() == out.device(), op, ": p is on ", p.device(), ", the result on ", out.device(),
                "; expected both on the same device");
   const DimVector sizes = broadcast_shapes(op, out.sizes(), p.sizes());

@@ -177,8 +177,8 @@ namespace {
 Tensor fill_along(const Dest& dest, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& value) {
   const char* op = dest.is_inplace() ? "index_fill_" : "index_fill";
   const Tensor where = index_vector(op, self, dim, index);
-  if (!value.is_cpu()) check_devices(op, self, value);  // a number in a tensor may go anywhere
-  const Tensor one = cast(value, self.scalar_type());
+  const Tensor one = cast(number_beside(self, value), self.scalar_type());
+  check_devices(op, self, one);
   Tensor out = written_copy(dest, op, self);
   if (where.numel()) put_along(op, out, dim, where, one, false, true);
   return out;
