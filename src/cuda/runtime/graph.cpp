@@ -84,8 +84,9 @@ class CudaGraph final : public GraphImpl {
       warn("CUDAGraph::capture_end: the graph is empty; the work may have gone to another stream or device");
     }
     const cudaError_t instantiated = cudaGraphInstantiateWithFlags(&executable_, graph, 0);
-    cudaGraphDestroy(graph);
+    const cudaError_t destroyed = cudaGraphDestroy(graph);
     check(instantiated, "cudaGraphInstantiateWithFlags");
+    check(destroyed, "cudaGraphDestroy");
   }
 
   void replay() override {

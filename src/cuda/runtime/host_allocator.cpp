@@ -177,14 +177,17 @@ void empty_pinned_cache() {
   HostMemory& m = memory();
   const std::lock_guard lock(m.mutex);
   process_events(m);
+  cudaError_t error = cudaSuccess;  // the first
   for (auto& list : m.free) {
     for (HostBlock* b : list) {
       m.blocks.erase(b->data);
-      cudaFreeHost(b->data);
+      const cudaError_t freed = cudaFreeHost(b->data);
+      if (error == cudaSuccess) error = freed;
       delete b;
     }
     list.clear();
   }
+  check(error, "cudaFreeHost");
 }
 
 }  // namespace gradus::inline v0::cuda::runtime
