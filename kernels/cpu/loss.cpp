@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <kernels/cpu/class_targets.h>
 #include <kernels/cpu/widen.h>
 #include <kernels/parallel.h>
 #include <kernels/visit.h>
@@ -11,42 +12,11 @@ namespace gradus::inline v0::kernels {
 
 namespace {
 
-int64_t index_at(const ConstView& target, int64_t i) {
-  switch (target.dtype) {
-    case ScalarType::Long:
-      return target.as<int64_t>()[i];
-    case ScalarType::Int:
-      return target.as<int32_t>()[i];
-    case ScalarType::Byte:
-      return target.as<uint8_t>()[i];
-    default:
-      unsupported_dtype(target.dtype);
-  }
-}
-
-struct Extent {
-  int64_t batch, classes, spatial = 1;
-  explicit Extent(const ConstView& v) : batch(v.sizes[0]), classes(v.sizes[1]) {
-    for (int i = 2; i < v.ndim; ++i) spatial *= v.sizes[i];
-  }
-  int64_t targets() const { return batch * spatial; }
-  /// Of class `c` for target i.
-  int64_t at(int64_t i, int64_t c) const { return (i / spatial * classes + c) * spatial + i % spatial; }
-};
-
-BadIndex first_bad(const ConstView& target, int64_t n, int64_t classes, int64_t ignore) {
-  for (int64_t i = 0; i < n; ++i) {
-    const int64_t c = index_at(target, i);
-    if (c != ignore && (c < 0 || c >= classes)) return {i, c};
-  }
-  return {};
-}
-
 template <class T>
 void forward(View output, View total_weight, const ConstView& input, const ConstView& target, const ConstView& weight,
              LossReduction reduction, int64_t ignore) {
   using W = Wide<T>;
-  const Extent e(input);
+  const ClassExtent e(input);
   const T *x = input.as<T>(), *w = weight.as<T>();
   const auto weight_of = [&](int64_t c) { return w ? static_cast<W>(w[c]) : W(1); };
   if (reduction == LossReduction::None) {
@@ -80,7 +50,7 @@ template <class T>
 void backward(View grad_input, const ConstView& grad_output, const ConstView& target, const ConstView& weight,
               const ConstView& total_weight, LossReduction reduction, int64_t ignore) {
   using W = Wide<T>;
-  const Extent e(grad_input);
+  const ClassExtent e(grad_input);
   T* out = grad_input.as<T>();
   const T *g = grad_output.as<T>(), *w = weight.as<T>();
   W scale = 1;
@@ -100,7 +70,7 @@ void backward(View grad_input, const ConstView& grad_output, const ConstView& ta
 
 BadIndex forward_cpu(View output, View total_weight, ConstView input, ConstView target, ConstView weight,
                      LossReduction reduction, int64_t ignore_index) {
-  const Extent e(input);
+  const ClassExtent e(input);
   const BadIndex bad = first_bad(target, e.targets(), e.classes, ignore_index);
   if (bad.found()) return bad;
   visit_floating(input.dtype,
@@ -110,7 +80,7 @@ BadIndex forward_cpu(View output, View total_weight, ConstView input, ConstView 
 
 BadIndex backward_cpu(View grad_input, ConstView grad_output, ConstView target, ConstView weight,
                       ConstView total_weight, LossReduction reduction, int64_t ignore_index) {
-  const Extent e(grad_input);
+  const ClassExtent e(grad_input);
   const BadIndex bad = first_bad(target, e.targets(), e.classes, ignore_index);
   if (bad.found()) return bad;
   visit_floating(grad_input.dtype, [&]<class T>() {

@@ -153,33 +153,48 @@ inline bool begins_pack(const void* p) {
 
 constexpr int kRowThreads = 1024;
 
+/// How rows of n elements of T go to groups of threads: a long row to several groups where rows are few.
+template <class T>
+RowPieces row_pieces(int64_t rows, int64_t n) {
+  constexpr int64_t kHalf = kRowThreads / 2;
+  RowPieces r{rows, n, n, 1, next_power(ceil_div(n, 4 * kPackSize<T>), kHalf), RowStage::kWhole, false};
+  if (r.group < kHalf) return r;
+  // A piece is a whole number of packs, long enough for every thread, short enough to be counted in 32 bits.
+  const int64_t least = kHalf * 4 * kPackSize<T>, most = int64_t{1} << 30;
+  const int64_t room = int64_t{context().multiprocessors} * 2;
+  const int64_t wanted = std::max({int64_t{1}, std::min(room / rows, n / least), ceil_div(n, most)});
+  r.part = ceil_div(ceil_div(n, wanted), kPackSize<T>) * kPackSize<T>;
+  r.pieces = static_cast<int>(ceil_div(n, r.part));
+  return r;
+}
+inline int row_threads(const RowPieces& r) {
+  return std::max(r.group, 128);
+}
+inline dim3 row_grid(const RowPieces& r) {
+  return dim3(static_cast<unsigned>(ceil_div(r.rows * r.pieces, row_threads(r) / r.group)));
+}
+
+/// How a kernel reads its rows: a second time from wherever they are then, or from shared memory, where there is room.
+enum class RowReads { kOnce, kTwice, kCached };
+
 /// Launches kernel(work, pieces, partial) over rows of T, which is to share long ones among groups where they are few.
-/// A kernel that reads rows twice may ask for room to keep a long one in shared memory.
 template <class T, class S, class Work>
 void launch_rows(const char* name, void (*kernel)(Work, RowPieces, S*), const Work& work, int64_t rows, int64_t n,
-                 bool cache = false) {
-  constexpr int64_t kHalf = kRowThreads / 2, kItem = sizeof(T);
-  const Context& c = context();
-  RowPieces r{rows, n, n, 1, next_power(ceil_div(n, 4 * kPackSize<T>), kHalf), RowStage::kWhole, false};
+                 RowReads reads = RowReads::kTwice) {
+  RowPieces r = row_pieces<T>(rows, n);
   size_t shared = 0;
-  if (r.group == kHalf) {
-    // A piece is a whole number of packs, long enough for every thread, short enough to be counted in 32 bits.
-    const int64_t least = kHalf * 4 * kPackSize<T>, most = int64_t{1} << 30, room = int64_t{c.multiprocessors} * 2;
-    const int64_t wanted = std::max({int64_t{1}, std::min(room / rows, n / least), ceil_div(n, most)});
-    r.part = ceil_div(ceil_div(n, wanted), kPackSize<T>) * kPackSize<T>;
-    r.pieces = static_cast<int>(ceil_div(n, r.part));
-    const int64_t bytes = (n + kPackSize<T>)*kItem, largest = c.max_shared - 1024;
-    r.cached = cache && r.pieces == 1 && bytes <= largest;
+  if (r.group == kRowThreads / 2 && reads != RowReads::kOnce) {
+    const int64_t bytes = (n + kPackSize<T>)*static_cast<int64_t>(sizeof(T)), largest = context().max_shared - 1024;
+    r.cached = reads == RowReads::kCached && r.pieces == 1 && bytes <= largest;
     if (r.cached) shared = static_cast<size_t>(bytes);
     if (r.pieces == 1 && bytes > largest / 2) r.group = kRowThreads;  // fewer rows at once, which stay in the cache
   }
-  const int threads = std::max(r.group, 128);
-  const dim3 grid(static_cast<unsigned>(ceil_div(rows * r.pieces, threads / r.group)));
-  if (r.pieces == 1) return launch(name, kernel, grid, static_cast<unsigned>(threads), shared, work, r, nullptr);
+  const auto threads = static_cast<unsigned>(row_threads(r));
+  if (r.pieces == 1) return launch(name, kernel, row_grid(r), threads, shared, work, r, nullptr);
   const Scratch partial(sizeof(S) * static_cast<size_t>(rows * r.pieces));
   for (RowStage stage : {RowStage::kMeasure, RowStage::kWrite}) {
     r.stage = stage;
-    launch(name, kernel, grid, static_cast<unsigned>(threads), 0, work, r, partial.as<S>());
+    launch(name, kernel, row_grid(r), threads, 0, work, r, partial.as<S>());
   }
 }
 

@@ -2,19 +2,15 @@
 //
 // Note [Regimes of softmax]
 // held     dim is innermost, rows begin at multiples of 16 bytes and one fits into the registers of a group of 1 to
-// 1024
-//          threads: read once, written once.
-// walked   other rows along the innermost dim: once for the largest element and the sum, which move along together
-//          (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018), once to write. A long row's
-//          first input stays in shared memory between the walks if it fits. Where rows are too few to fill the device
-//          several groups share one: a launch measures pieces, the next joins and writes.
+//          1024 threads: read once, written once.
+// walked   other rows along the innermost dim: once for the largest element and the sum (peak.h), once to write. A long
+//          row's first input stays in shared memory between the walks if it fits. Where rows are too few to fill the
+//          device several groups share one: a launch measures pieces, the next joins and writes.
 // columns  dim is not innermost: neighbouring threads have neighbouring rows.
-#include <cmath>
-#include <limits>
-
 #include <kernels/softmax.h>
 #include <kernels/visit.h>
 
+#include "kernels/cuda/peak.h"
 #include "kernels/cuda/row.h"
 
 namespace gradus::inline v0::kernels::cuda {
@@ -27,21 +23,6 @@ constexpr int kUnroll = sizeof(T) == 4   ? 4
                         : sizeof(T) == 2 ? 2
                                          : 1;  // loads in flight
 
-/// The largest of some numbers, and the sum of exp(x - most).
-template <class C>
-struct Peak {
-  C most, sum;
-};
-template <class C>
-__device__ inline C lowest() {
-  return -std::numeric_limits<C>::infinity();
-}
-// As if what was measured against p.most had been against `most`.
-template <class C>
-__device__ inline C against(const Peak<C>& p, C most) {
-  return p.most == most ? p.sum : p.sum * std::exp(p.most - most);
-}
-
 // How a direction goes over rows: take() gathers what a row's elements have to know of each other, ready() is what it
 // comes to, and write() makes a result.
 template <class C, bool kLog>
@@ -50,16 +31,10 @@ struct Forward {
   using Stat = Peak<C>;
   static constexpr bool kTwo = false;
   __device__ Stat none() const { return {lowest<C>(), 0}; }
-  __device__ Stat operator()(const Stat& a, const Stat& b) const {
-    const C most = Larger()(a.most, b.most);
-    return {most, against(a, most) + against(b, most)};
-  }
-  // A NaN is not the largest: it shows in the sum.
+  __device__ Stat operator()(const Stat& a, const Stat& b) const { return join(a, b); }
   template <int N, class Z>
   __device__ void take(Stat& s, const C (&x)[N], const Z&) const {
-    const C most = Larger()(s.most, fold<C>(x, Itself(), Larger()));
-    const auto term = [most](C v) { return v == lowest<C>() ? C(0) : std::exp(v - most); };
-    s = {most, against(s, most) + fold<C>(x, term, Plus())};
+    s = with(s, x);
   }
   __device__ Stat ready(const Stat& s) const { return {s.most, kLog ? std::log(s.sum) : 1 / s.sum}; }
   __device__ C write(C x, C, const Stat& s) const {
@@ -287,7 +262,9 @@ void run_rows(const char* name, const Rows<T>& r, int64_t inner) {
   if (inner > 1) return launch_columns<T, Rule>(name, r, inner);
   const bool packs =
       r.n % kPackSize<T> == 0 && begins_pack(r.out) && begins_pack(r.x) && (!Rule::kTwo || begins_pack(r.z));
-  if (!packs || r.n > kMost * kEach) return launch_rows<T>(name, &softmax_walked<T, Rule>, r, r.rows, r.n, true);
+  if (!packs || r.n > kMost * kEach) {
+    return launch_rows<T>(name, &softmax_walked<T, Rule>, r, r.rows, r.n, RowReads::kCached);
+  }
   const int group =
       std::max(next_power(ceil_div(r.n, kEach), kMost), next_power(ceil_div(r.n, 2 * kPackSize<T>), kWarp));
   const int threads = std::max(group, 128);
