@@ -7,6 +7,7 @@ set(gradus_cuda_kernel_sources
     kernels/cuda/convolution_bias.cu
     kernels/cuda/convolution_plain.cu
     kernels/cuda/copy.cu
+    kernels/cuda/cross_entropy.cu
     kernels/cuda/cumulative.cu
     kernels/cuda/dropout.cu
     kernels/cuda/elementwise.cu

@@ -217,37 +217,130 @@ Tensor cross_entropy_of_probabilities(const Tensor& self, const Tensor& target, 
   return weighed.sum().div(static_cast<double>(samples)).neg();
 }
 
-// (1 - e) * nll + e / C * (sum over classes), over the rows that count, divided by their weights.
-Tensor cross_entropy_smoothed(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
-                              int64_t ignore_index, double smoothing) {
-  const int64_t class_dim = self.dim() == 1 ? 0 : 1, classes = self.size(class_dim);
-  Tensor log_p = gradus::log_softmax(self, class_dim);
-  Tensor nll = gradus::nll_loss_nd(log_p, target, weight, reduction, ignore_index);
-  Tensor smooth = log_p;
-  if (weight.defined()) {
-    DimVector column(static_cast<size_t>(self.dim()), 1);
+/// Logits as the kernels take them, [outer, classes, inner]: as they are where the classes are innermost
+/// (channels_last, a transposed [N, T, C]), else contiguous.
+class Logits {
+ public:
+  explicit Logits(const Tensor& self) : tensor_(classes_innermost(self) ? self : self.contiguous()) {
+    if (self.dim() == 1) {
+      sizes_[1] = self.size(0);
+    } else if (tensor_.is_contiguous()) {
+      sizes_[0] = self.size(0), sizes_[1] = self.size(1);
+      for (int64_t i = 2; i < self.dim(); ++i) sizes_[2] *= self.size(i);
+    } else {
+      sizes_[0] = self.numel() / self.size(1), sizes_[1] = self.size(1);
+    }
+    strides_[0] = sizes_[1] * sizes_[2], strides_[1] = sizes_[2];
+  }
+  kernels::ConstView view() const { return view_of(tensor_); }
+  /// A new tensor in the same memory order, and how the kernels take that.
+  Tensor like() const {
+    return core::empty_strided(tensor_.sizes(), tensor_.strides(), tensor_.scalar_type(), tensor_.device());
+  }
+  kernels::View view_of(const Tensor& t) const {
+    return {t.data_ptr(), sizes_, strides_, 3, t.scalar_type(), t.device()};
+  }
+
+ private:
+  static bool classes_innermost(const Tensor& t) {
+    if (t.dim() < 3 || t.numel() == 0) return false;
+    int64_t expected = 1;
+    const auto follows = [&](int64_t d) {
+      const bool good = t.size(d) == 1 || t.stride(d) == expected;
+      expected *= t.size(d);
+      return good;
+    };
+    bool good = follows(1);
+    for (int64_t d = t.dim() - 1; d >= 2; --d) good &= follows(d);
+    return good && follows(0);
+  }
+  Tensor tensor_;
+  int64_t sizes_[3] = {1, 1, 1}, strides_[3] = {1, 1, 1};
+};
+
+struct CrossEntropyInputs {
+  const Tensor &self, &target, &weight, &peaks, &total_weight;
+};
+
+// For each sample and class, what -log_softmax counts with in the loss: all that a gradient needs besides softmax.
+Tensor class_shares(const CrossEntropyInputs& in, const kernels::CrossEntropy& options) {
+  autograd::GradModeOff off;
+  const Tensor& x = in.self;
+  const int64_t class_dim = x.dim() == 1 ? 0 : 1, classes = x.size(class_dim);
+  const Tensor own = gradus::full(in.target.sizes(), options.smoothing - 1, x.options());
+  Tensor shares =
+      gradus::nll_loss_backward(own, x, in.target, in.weight, 0, options.ignore_index, gradus::zeros({}, x.options()));
+  if (options.smoothing > 0) {
+    const double spread = options.smoothing / static_cast<double>(std::max<int64_t>(1, classes));
+    DimVector column(static_cast<size_t>(x.dim()), 1);
     column[static_cast<size_t>(class_dim)] = classes;
-    smooth = smooth.mul(weight.reshape(column));
+    shares = in.weight.defined() ? shares.add(in.weight.reshape(column), spread) : shares.add(spread);
   }
-  Tensor ignored = target.eq(ignore_index);
-  smooth = smooth.sum(class_dim).neg().masked_fill(ignored, 0.0);
-  Tensor part;
-  if (reduction == 0) {
-    part = smooth;
-  } else if (reduction == 2) {
-    part = smooth.sum();
-  } else if (weight.defined()) {
-    Tensor kept = weight.index_select(0, target.masked_fill(ignored, 0).reshape({-1}))
-                      .reshape(target.sizes())
-                      .masked_fill(ignored, 0.0);
-    part = smooth.sum().div(kept.sum());
-  } else {
-    part = smooth.sum().div(ignored.logical_not().sum().to(self.scalar_type()));
+  if (options.reduction == LossReduction::Mean) shares = shares.div(in.total_weight[0]).to(x.scalar_type());
+  const Tensor ignored = in.target.eq(options.ignore_index);
+  return shares.masked_fill(x.dim() == 1 ? ignored.reshape({1}) : ignored.unsqueeze(1), 0.0);
+}
+
+// A plain backward runs the fused kernel; one that is differentiated itself is written with operators.
+Tensor cross_entropy_gradient(const Tensor& grad, const CrossEntropyInputs& in, const kernels::CrossEntropy& options) {
+  const Tensor& x = in.self;
+  if (grad_mode_enabled()) {
+    const int64_t class_dim = x.dim() == 1 ? 0 : 1;
+    const Tensor shares = class_shares(in, options);
+    const Tensor scale = options.reduction != LossReduction::None ? grad
+                         : x.dim() == 1                           ? grad.reshape({1})
+                                                                  : grad.unsqueeze(1);
+    return gradus::softmax(x, class_dim).mul(shares.sum(class_dim, true)).sub(shares).mul(scale);
   }
-  return nll.mul(1 - smoothing).add(part.mul(smoothing / static_cast<double>(classes)));
+  const Logits logits(x);
+  const Tensor g = grad.contiguous(), t = in.target.contiguous(),
+               w = in.weight.defined() ? in.weight.contiguous() : Tensor();
+  Tensor result = logits.like();
+  if (result.numel()) {
+    kernels::cross_entropy_backward(x.device(), logits.view_of(result), readable(g), logits.view(), readable(t),
+                                    readable(w), readable(in.peaks), readable(in.total_weight), options);
+  }
+  return result;
 }
 
 }  // namespace
+
+std::tuple<Tensor, Tensor, Tensor> _cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight,
+                                                  int64_t reduction, int64_t ignore_index, double label_smoothing) {
+  const char* op = "_cross_entropy";
+  const kernels::CrossEntropy options{checked_reduction(op, reduction), ignore_index, label_smoothing};
+  check_nll(op, self, target, weight);
+  GRADUS_CHECK_AS(ValueError, label_smoothing >= 0 && label_smoothing <= 1, op, ": label_smoothing is ",
+                  label_smoothing, "; expected 0..1");
+  auto r = recording(self);
+  const ScalarType type = self.scalar_type(), wide = type == kDouble ? kDouble : kFloat;
+  const bool none = options.reduction == LossReduction::None;
+  Tensor out = core::empty(none ? target.sizes() : IntArrayRef(), type, self.device());
+  Tensor peaks = core::empty({2, target.numel()}, wide, self.device());
+  Tensor total = core::empty({2}, wide, self.device());
+  {
+    autograd::GradModeOff off;
+    const Logits logits(self);
+    const Tensor t = target.contiguous(), w = weight.defined() ? weight.contiguous() : Tensor();
+    const kernels::OperationName name(kernels::launch_operation ? kernels::launch_operation : op);
+    const kernels::BadIndex bad =
+        kernels::cross_entropy_forward(self.device(), writable(out), writable(peaks), writable(total), logits.view(),
+                                       readable(t), readable(w), options);
+    GRADUS_CHECK_AS(IndexError, !bad.found(), op, ": target ", bad.value, " at position ", bad.position,
+                    " is out of range; expected 0..", self.size(self.dim() == 1 ? 0 : 1) - 1, " or ignore_index ",
+                    ignore_index);
+  }
+  if (r) {
+    r.node("CrossEntropyBackward0", out,
+           [x = r.save(0), t = r.save_other(target), w = r.save_other(weight), p = r.save_other(peaks),
+            total = r.save_other(total), options](const GradIn& g, GradOut& d) {
+             const Tensor self = d.unpack(x), target = d.unpack(t), weight = d.unpack(w), peaks = d.unpack(p),
+                          sums = d.unpack(total);
+             d[0] = cross_entropy_gradient(g[0], {self, target, weight, peaks, sums}, options);
+           });
+  }
+  return {out, peaks, total};
+}
 
 Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
                           int64_t ignore_index, double label_smoothing) {
@@ -265,10 +358,7 @@ Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor
   check_nll("cross_entropy_loss", self, target, weight);
   const kernels::OperationName name("cross_entropy_loss");  // where a device finds a bad target
   return in_the_name_of("cross_entropy_loss", [&] {
-    if (label_smoothing > 0)
-      return cross_entropy_smoothed(self, target, weight, reduction, ignore_index, label_smoothing);
-    return gradus::nll_loss_nd(gradus::log_softmax(self, self.dim() == 1 ? 0 : 1), target, weight, reduction,
-                               ignore_index);
+    return std::get<0>(gradus::_cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing));
   });
 }
 

@@ -210,6 +210,19 @@ std::vector<Record> nn_records() {
                     {m.in({4, 3}), m.in({4, 3}, 0.1, 0.9)}};
           },
           kFloats, 128),
+      constant(of(
+                   "_cross_entropy",
+                   [](Make& m) -> Samples {
+                     const Tensor weight = m.other({3}, 1, 2);
+                     return {{m.in({4, 3}), m.index({4}, 3), IValue(), kMean, -100, 0.0},
+                             {m.in({4, 3}), m.index({4}, 3), weight, kMean, 1, 0.2},
+                             {m.in({4, 3}), m.index({4}, 3), IValue(), 2, 2, 0.2},
+                             {m.in({3}), m.index({}, 3), IValue(), 0, -100, 0.0},
+                             {m.in({2, 3, 2, 2}), m.index({2, 2, 2}, 3), IValue(), 0, 0, 0.0},
+                             {m.in({2, 3, 5}), m.index({2, 5}, 3), weight, 2, -100, 0.3}};
+                   },
+                   kFloats, 128),
+               {1, 2}),
       of("mse_loss",
          [](Make& m) -> Samples {
            return {{m.in({2, 3}), m.in({2, 3})}, {m.in({2, 3}), m.in({2, 3}), 0}, {m.in({2, 3}), m.in({2, 3}), 2}};

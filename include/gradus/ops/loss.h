@@ -48,6 +48,13 @@ GRADUS_API Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, c
                                      int64_t reduction = Reduction::Mean, int64_t ignore_index = -100,
                                      double label_smoothing = 0.0);
 
+/// cross_entropy_loss of target classes, in one read of `self`.
+/// `peaks` is each sample's largest logit, then each sample's sum of exp(logit - largest).
+/// `total_weight` is the weight of the targets that count (0 without a reduction), then that of all classes.
+GRADUS_API std::tuple<Tensor, Tensor, Tensor> _cross_entropy(const Tensor& self, const Tensor& target,
+                                                             const std::optional<Tensor>& weight, int64_t reduction,
+                                                             int64_t ignore_index, double label_smoothing);
+
 /// The squared difference.
 GRADUS_API Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction = Reduction::Mean);
 GRADUS_API Tensor& mse_loss_out(Tensor& out, const Tensor& self, const Tensor& target,

@@ -135,6 +135,25 @@ const Operator op_cross_entropy_loss::op = {
     reinterpret_cast<AnyFunction>(&call), unboxer(&call),
     Operator::kComposite, 0};
 
+struct op__cross_entropy {
+  static const Operator op;
+  [[gnu::always_inline]] static std::tuple<Tensor, Tensor, Tensor> call(const Tensor& self, const Tensor& target,
+                                                                        const std::optional<Tensor>& weight,
+                                                                        int64_t reduction, int64_t ignore_index,
+                                                                        double label_smoothing) {
+    if (intercepted(op)) [[unlikely]] {
+      return intercept<std::tuple<Tensor, Tensor, Tensor>>(op, self, target, weight, reduction, ignore_index,
+                                                           label_smoothing);
+    }
+    return ops::_cross_entropy(self, target, or_undefined(weight), reduction, ignore_index, label_smoothing);
+  }
+};
+const Operator op__cross_entropy::op = {
+    "aten::_cross_entropy", "",
+    "_cross_entropy(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, float label_smoothing) -> (Tensor output, Tensor peaks, Tensor total_weight)",
+    reinterpret_cast<AnyFunction>(&call), unboxer(&call),
+    0, 0};
+
 struct op_mse_loss {
   static const Operator op;
   [[gnu::always_inline]] static Tensor call(const Tensor& self, const Tensor& target, int64_t reduction) {
@@ -219,6 +238,7 @@ const Operator* const kOperators[] = {
     &op_nll_loss_forward::op,
     &op_nll_loss_forward_output::op,
     &op_cross_entropy_loss::op,
+    &op__cross_entropy::op,
     &op_mse_loss::op,
     &op_mse_loss_out::op,
     &op_binary_cross_entropy_with_logits::op,
@@ -289,6 +309,12 @@ std::tuple<Tensor&, Tensor&> nll_loss_forward_outf(const Tensor& self, const Ten
 Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const std::optional<Tensor>& weight,
                           int64_t reduction, int64_t ignore_index, double label_smoothing) {
   return surface::op_cross_entropy_loss::call(self, target, weight, reduction, ignore_index, label_smoothing);
+}
+
+std::tuple<Tensor, Tensor, Tensor> _cross_entropy(const Tensor& self, const Tensor& target,
+                                                  const std::optional<Tensor>& weight, int64_t reduction,
+                                                  int64_t ignore_index, double label_smoothing) {
+  return surface::op__cross_entropy::call(self, target, weight, reduction, ignore_index, label_smoothing);
 }
 
 Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {

@@ -24,6 +24,9 @@ std::tuple<Tensor, Tensor> nll_loss_forward(const Dest& dest, const Tensor& self
 // cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, int ignore_index=-100, float label_smoothing=0.0) -> Tensor
 Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
                           int64_t ignore_index, double label_smoothing);
+// _cross_entropy(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, float label_smoothing) -> (Tensor output, Tensor peaks, Tensor total_weight)
+std::tuple<Tensor, Tensor, Tensor> _cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight,
+                                                  int64_t reduction, int64_t ignore_index, double label_smoothing);
 // mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor
 Tensor mse_loss(const Dest& dest, const Tensor& self, const Tensor& target, int64_t reduction);
 // binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor
