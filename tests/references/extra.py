@@ -297,6 +297,98 @@ def _normalization_errors():
     yield "batch_norm", (torch.zeros(2, 3), None, None, torch.zeros(4), torch.zeros(4), False, 0.1, 1e-5, False)
 
 
+def _targets(classes, *shape):
+    return torch.arange(torch.Size(shape).numel()).mul(7).remainder(classes).reshape(shape)
+
+
+def _leaf(values):
+    return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+
+
+def _cross_entropy_calls():
+    """Every combination of options on a few shapes, long rows, infinities, what counts nothing, memory orders."""
+    name = "cross_entropy_loss"
+    for shape in ((5, 4), (6,), (3, 7, 2, 3), (2, 33, 5)):
+        classes = shape[1] if len(shape) > 1 else shape[0]
+        targets = _targets(classes, *shape[:1], *shape[2:]) if len(shape) > 1 else torch.tensor(3)
+        weight = torch.rand(classes, dtype=torch.float64) + 0.2
+        for reduction in (0, 1, 2):
+            for smoothing in (0.0, 0.1, 1.0):
+                for w in (None, weight):
+                    for ignored in (-100, 3):
+                        yield name, (_f64(*shape), targets, w, reduction, ignored, smoothing), {}
+    for rows, classes in ((2, 1025), (3, 4100), (300, 3), (1, 1), (70, 17)):
+        for smoothing in (0.0, 0.2):
+            yield name, (_f64(rows, classes), _targets(classes, rows), None, 1, -100, smoothing), {}
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        x = torch.randn(9, 40).mul(3).to(dtype).requires_grad_()
+        yield name, (x, _targets(40, 9), None, 1, -100, 0.0), {}
+        yield name, (x, _targets(40, 9), torch.rand(40).to(dtype), 2, 7, 0.1), {}
+    yield name, (_f64(4, 3), _targets(3, 4).to(torch.uint8)), {}
+    far = torch.randn(6, 50).mul(3).add(1e4)  # whose digits would be lost if the largest were not taken off first
+    for shift in (0.0, -2e4):
+        for smoothing in (0.0, 0.1):
+            yield name, ((far + shift).requires_grad_(), _targets(50, 6), None, 0, -100, smoothing), {}
+
+    nan, rows = float("nan"), [0, 1, 2, 0]
+    special = (
+        [[-_INF, 0, 1], [0, -_INF, 1], [-_INF, -_INF, 3], [2, -_INF, -_INF]],
+        [[-_INF, -_INF, -_INF], [0, 1, 2], [1, 1, 1], [0, 0, 0]],
+        [[_INF, 0, 1], [0, _INF, 1], [0, 1, 2], [_INF, _INF, 0]],
+        [[nan, 0, 1], [0, 1, nan], [0, 1, 2], [nan, nan, nan]],
+        [[1e308, -1e308, 0], [-1e308, -1e308, -1e308], [0, 0, 1e308], [700, -700, 0]],
+    )
+    for values in special:
+        for ignored in (-100, 0):
+            for reduction in (0, 1):
+                for smoothing in (0.0, 0.3):
+                    yield name, (_leaf(values), _long(*rows), None, reduction, ignored, smoothing), {}
+        # One column of each: neighbouring samples lie side by side.
+        columns = torch.tensor(values, dtype=torch.float64).t().reshape(1, 3, 4).contiguous().requires_grad_()
+        yield name, (columns, _long(rows), None, 0, -100, 0.0), {}
+        yield name, (columns, _long(rows), None, 2, 2, 0.3), {}
+    for smoothing in (0.0, 0.5):
+        for reduction in (0, 1, 2):
+            ignored = _long(-100, -100)
+            yield name, (_f64(2, 3), ignored, None, reduction, -100, smoothing), {}
+            yield name, (_f64(2, 3), ignored, torch.rand(3, dtype=torch.float64), reduction, -100, smoothing), {}
+            zero = torch.tensor([0.0, 1.0, 0.0], dtype=torch.float64)
+            yield name, (_f64(2, 3), _long(0, 2), zero, reduction, -100, smoothing), {}
+            yield name, (_f64(0, 3), _long(), None, reduction, -100, smoothing), {}
+            yield name, (_f64(0, 3, 2), torch.zeros(0, 2, dtype=torch.int64), None, reduction, -100, smoothing), {}
+            yield name, (_f64(2, 3, 0), torch.zeros(2, 0, dtype=torch.int64), None, reduction, -100, smoothing), {}
+        yield name, (_f64(2, 0), _long(-100, -100), None, 0, -100, smoothing), {}
+
+    for smoothing in (0.0, 0.1):
+        for reduction in (0, 1):
+            images, targets = torch.randn(2, 5, 3, 4, dtype=torch.float64), _targets(5, 2, 3, 4)
+            last = images.to(memory_format=torch.channels_last).requires_grad_()
+            yield name, (last, targets, None, reduction, 2, smoothing), {}
+            yield name, (last, targets.transpose(1, 2).contiguous().transpose(1, 2), None, reduction, 2, smoothing), {}
+            tall = images.transpose(2, 3).requires_grad_()
+            yield name, (tall, targets.transpose(1, 2), None, reduction, 2, smoothing), {}
+            words = torch.randn(2, 6, 5, dtype=torch.float64).transpose(1, 2).requires_grad_()
+            yield name, (words, _targets(5, 2, 6), None, reduction, 2, smoothing), {}
+            wide = torch.randn(4, 10, dtype=torch.float64)[:, ::2].requires_grad_()
+            yield name, (wide, _targets(5, 4), torch.rand(10, dtype=torch.float64)[::2], reduction, 2, smoothing), {}
+
+
+def _cross_entropy_errors():
+    name = "cross_entropy_loss"
+    yield name, (torch.zeros(2, 3), _long(0, -1))
+    yield name, (torch.zeros(2, 3), _long(0, 3), None, 1, -100, 0.1)
+    yield name, (torch.zeros(2, 3), _long(0, -100), None, 1, 5)
+    yield name, (torch.zeros(2, 3, 2), _long([0, 1], [3, 0]))
+    yield name, (torch.zeros(3), torch.tensor(3))
+    yield name, (torch.zeros(2, 0), _long(0, 0))
+    yield name, (torch.zeros(2, 3), torch.zeros(2, 1, dtype=torch.int64))
+    yield name, (torch.zeros(2, 3, 4), torch.zeros(2, 3, dtype=torch.int64))
+    yield name, (torch.zeros(2, 3), _long(0, 1), torch.zeros(4))
+    yield name, (torch.zeros(2, 3), _long(0, 1), torch.zeros(3, dtype=torch.float64))
+    yield name, (torch.zeros(2, 3), torch.zeros(2))
+    yield name, (torch.zeros(2, 3, dtype=torch.int64), _long(0, 1))
+
+
 def _loss_errors():
     yield "nll_loss", (torch.zeros(2, 3), _long(0, 3))
     yield "nll_loss", (torch.zeros(2, 3), _long(0, 1, 2))
@@ -327,12 +419,13 @@ def _misc_errors():
 _CALLS = {
     "pointwise_unary": _pointwise_calls, "pointwise_binary": _binary_calls, "reduction": _reduction_calls,
     "indexing": _indexing_calls, "linalg": _linalg_calls, "normalization": _normalization_calls,
-    "factories": _factory_calls,
+    "factories": _factory_calls, "cross_entropy": _cross_entropy_calls,
 }
 _ERRORS = {
     "pointwise_binary": _binary_errors, "comparison": _comparison_errors, "reduction": _reduction_errors,
     "views": _view_errors, "indexing": _indexing_errors, "joining": _joining_errors, "linalg": _linalg_errors,
     "convolution": _convolution_errors, "normalization": _normalization_errors, "loss": _loss_errors,
+    "cross_entropy": _cross_entropy_errors,
     "nn_misc": _misc_errors, "factories": _factory_errors,
 }
 
