@@ -17,7 +17,7 @@ struct AdamTensor {
   int64_t numel;
   int64_t step;  // counted from 1, this one included
   ScalarType dtype;
-  Device device;
+  Device device = {};
 };
 struct AdamStep {
   double lr, beta1, beta2, eps, weight_decay;
@@ -36,7 +36,7 @@ struct SgdTensor {
   int64_t numel;
   bool first;  // the momentum buffer becomes the gradient
   ScalarType dtype;
-  Device device;
+  Device device = {};
 };
 struct SgdStep {
   double lr, momentum, dampening, weight_decay;

@@ -1,7 +1,10 @@
 // The numbers of NVIDIA's interfaces that the emulation's headers repeat. Compiled against both: a number that is not
-// NVIDIA's fails one of the two builds.
+// NVIDIA's fails one of the two builds. (cuDNN is not part of the CUDA toolkit.)
 #include <cublasLt.h>
+#if __has_include(<cudnn.h>)
 #include <cudnn.h>
+#define GRADUS_HAS_CUDNN 1
+#endif
 
 #include <type_traits>
 
@@ -77,6 +80,7 @@ static_assert(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES == 6);
 static_assert(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES == 7);
 static_assert(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES == 8);
 
+#ifdef GRADUS_HAS_CUDNN
 // cudnn.h
 static_assert(CUDNN_STATUS_SUCCESS == 0);
 static_assert(CUDNN_STATUS_NOT_INITIALIZED == 1001);
@@ -178,8 +182,11 @@ static_assert(CUDNN_HEUR_MODE_INSTANT == 0);
 static_assert(CUDNN_HEUR_MODE_B == 1);
 static_assert(CUDNN_HEUR_MODE_FALLBACK == 2);
 static_assert(CUDNN_HEUR_MODE_A == 3);
+#endif
 
 // Sizes of what callers allocate.
 static_assert(sizeof(cublasLtMatmulAlgo_t) == 64 && sizeof(cublasLtMatrixLayoutOpaque_t) == 64);
 static_assert(sizeof(cublasLtMatmulPreferenceOpaque_t) == 64 && sizeof(cublasLtMatmulHeuristicResult_t) == 96);
+#ifdef GRADUS_HAS_CUDNN
 static_assert(std::is_pointer_v<cudnnBackendDescriptor_t> && sizeof(cudnnDataType_t) == 4);
+#endif

@@ -282,6 +282,26 @@ def cmake_globals(tree):
                 yield f"{path}:{at(tree[path], match.start(1))}: {match.group(1)} reaches beyond Gradus's own targets"
 
 
+def unbuilt(tree):
+    """A source that nothing names is never compiled; a test among them can never fail."""
+    scripts = {path: text for path, text in tree.items() if path.endswith((".cmake", "CMakeLists.txt", ".py", ".sh"))}
+    for path in sorted(tree):
+        if not path.endswith((".cpp", ".cu")) or is_generated(path):
+            continue
+        folder = posixpath.dirname(path)
+        for script, text in scripts.items():
+            above = posixpath.dirname(script)
+            names = [re.escape(path)]  # from the root, or from the script's folder
+            if not above or path.startswith(above + "/"):
+                name = re.escape(posixpath.relpath(path, above or "."))
+                # Beside the script without the ending, too: compat_test(printing).
+                names.append(name.rsplit(r"\.", 1)[0] if above == folder else name)
+            if re.search(rf"(?<![\w/])(PROJECT_SOURCE_DIR}}/)?({'|'.join(names)})\b", text):
+                break
+        else:
+            yield f"{path}:1: nothing builds it: no CMakeLists.txt or script names it"
+
+
 CHECKS = (
     layers,
     cycles,
@@ -294,6 +314,7 @@ CHECKS = (
     sizes,
     leftovers,
     cmake_globals,
+    unbuilt,
 )
 
 

@@ -12,7 +12,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import structure  # noqa: E402
 
 SOUND = {
-    "CMakeLists.txt": "target_include_directories(a PUBLIC include)\ntarget_compile_options(a PRIVATE -Wall)\n",
+    "CMakeLists.txt": "target_include_directories(a PUBLIC include)\ntarget_compile_options(a PRIVATE -Wall)\n"
+    "target_sources(a PRIVATE kernels/cpu/sum.cpp src/backends/onednn/matmul.cpp src/core/parallel.cpp src/ops/sum.cpp)\n",
     "include/gradus/gradus.h": "#include <gradus/nn/nn.h>\n",
     "include/gradus/core/tensor.h": "#include <vector>\n#define GRADUS_API\n",
     "include/gradus/core/scalar.h": "#include <cstdint>\n",
@@ -140,6 +141,18 @@ class StructureTest(unittest.TestCase):
         ):
             self.expect(structure.cmake_globals, {"src/CMakeLists.txt": f"\n{line}\n"}, "src/CMakeLists.txt:2:")
             self.expect(structure.cmake_globals, {"cmake/a.cmake": line}, "cmake/a.cmake:1:")
+
+    def test_unbuilt(self):
+        source = {"tests/ops/a_test.cpp": "", "tests/ops/kernels/b_test.cpp": ""}
+        self.expect(structure.unbuilt, {**source, "tests/ops/CMakeLists.txt": "a_test.cpp"}, "tests/ops/kernels/b_test.cpp:1:")
+        self.expect(structure.unbuilt, {**source, "tests/CMakeLists.txt": "ops/kernels/b_test.cpp"}, "tests/ops/a_test.cpp:1:")
+        # A namesake elsewhere is another file.
+        other = {"tests/nn/CMakeLists.txt": "kernels/b_test.cpp", "tests/ops/CMakeLists.txt": "a_test.cpp"}
+        self.expect(structure.unbuilt, {**source, **other}, "tests/ops/kernels/b_test.cpp:1:")
+        for good in ("a_test.cpp kernels/b_test.cpp", "each(a_test) kernels/b_test.cpp"):
+            self.assertEqual(faults(structure.unbuilt, {**source, "tests/ops/CMakeLists.txt": good}), "")
+        by_root = {"src/a.cpp": "", "src/sources.cmake": "set(s src/a.cpp)"}
+        self.assertEqual(faults(structure.unbuilt, by_root), "")
 
     def test_every_check_has_its_test(self):
         for check in structure.CHECKS:

@@ -30,7 +30,7 @@ void check(const std::vector<int64_t>& sizes, bool weighted, LossReduction reduc
   Array<T> out(reduction == LossReduction::None ? target_sizes : std::vector<int64_t>{}), total({}), g(out.sizes);
   g.fill(4);
   std::vector<double> each(static_cast<size_t>(n)), grad(x.data.size());
-  double sum = 0, weights = 0, size = 0;
+  long double sums[3] = {};  // thousands of terms: the reference must not be the less accurate of the two
   const auto at = [&](int64_t i, int64_t c) {
     return static_cast<size_t>((i / spatial * sizes[1] + c) * spatial + i % spatial);
   };
@@ -39,8 +39,10 @@ void check(const std::vector<int64_t>& sizes, bool weighted, LossReduction reduc
     const auto c = static_cast<int64_t>(target.data[static_cast<size_t>(i)]);
     if (c == ignore) continue;
     each[static_cast<size_t>(i)] = -weight_of(c) * static_cast<double>(x.data[at(i, c)]);
-    sum += each[static_cast<size_t>(i)], weights += weight_of(c), size += std::abs(each[static_cast<size_t>(i)]);
+    sums[0] += each[static_cast<size_t>(i)], sums[1] += weight_of(c), sums[2] += std::abs(each[static_cast<size_t>(i)]);
   }
+  const auto sum = static_cast<double>(sums[0]), weights = static_cast<double>(sums[1]),
+             size = static_cast<double>(sums[2]);
   DeviceArray<T> dev_x(x), dev_w(w), dev_dx(dx, shift), dev_out(out), dev_total(total), dev_g(g);
   DeviceArray<Index> dev_target(target);
   const ConstView weight = weighted ? ConstView(dev_w.view()) : no_cuda_view();

@@ -168,10 +168,10 @@ const Context& context() {
   static const Context here{nullptr, 0, 132, 2048, 232448};
   return here;
 }
-void fail(cudaError_t, const char* what) {
+void fail(cudaError_t, const char* what, const cudaLaunchConfig_t*) {
   throw Error(what);
 }
-void launched(const Context&, const char*) {}
+void launched(const Context&, const char*, const cudaLaunchConfig_t*) {}
 void* allocate_scratch(size_t) {
   static char place[256];
   return place;
