@@ -29,6 +29,7 @@
 
 #include "../core/accelerator.h"
 #include "../core/make_tensor.h"
+#include "hooks.h"
 
 namespace gradus::inline v0::autograd {
 
@@ -64,6 +65,7 @@ class InlineSlots {
     return s;
   }
   bool was_fresh() const { return fresh_; }
+  bool knows(Node* n) const { return n->slot_.task.load(std::memory_order_relaxed) == task_; }
   bool careful() const { return careful_; }
   void end_count() { counted_task.store(careful_ ? kCareful : task_, std::memory_order_release); }
   ~InlineSlots() {
@@ -101,6 +103,7 @@ class TableSlots {
     return e.slot;
   }
   bool was_fresh() const { return fresh_; }
+  bool knows(Node* n) const { return table_.count(n) != 0; }
   static constexpr bool careful() { return true; }
   void end_count() const {
     while (shared_ && counted_task.load(std::memory_order_acquire) == other_) std::this_thread::yield();
@@ -221,11 +224,24 @@ bool younger(const Node* a, const Node* b) {
   return a->sequence_ < b->sequence_;
 }
 
+// What this thread is in. The walk's destructor restores the outer one, also after an exception.
+constinit thread_local CurrentWalk* innermost_walk = nullptr;
+
 template <class Slots>
-class Walk {
+class Walk final : CurrentWalk {
  public:
   Walk(ArrayRef<Edge> captures, const RunOptions& options)
-      : captures_(captures), options_(options), results_(captures.size()) {}
+      : captures_(captures), selective_(!captures.empty()), options_(options), results_(captures.size()) {
+    outer = innermost_walk;
+    innermost_walk = this;
+  }
+  ~Walk() { innermost_walk = outer; }
+  Walk(const Walk&) = delete;
+
+  bool reaches(Node* n) override {
+    if (!slots_.knows(n)) return false;
+    return !selective_ || slots_(n).needed;
+  }
 
   variable_list run(ArrayRef<Edge> roots, Tensor* grads) {
     for (size_t i = 0; i < roots.size(); ++i) count_from(roots[i].node);
@@ -244,10 +260,12 @@ class Walk {
         hand_over(grads[i], core::accelerator(kCUDA, "backward").current_stream(device),
                   stream_of(*roots[i].node, grads[i]));
       }
-      add_to(slots_(roots[i].node), roots[i].input_nr, std::move(grads[i]));
+      Node::EngineSlot& s = slots_(roots[i].node);
+      if (!selective_ || s.needed) add_to(s, roots[i].input_nr, std::move(grads[i]));
     }
     for (size_t i = 0; i < roots.size(); ++i) {
       Node* n = roots[i].node;
+      if (selective_ && !slots_(n).needed) continue;
       if (slots_(n).dependencies == 0 && std::find(ready_.begin(), ready_.end(), n) == ready_.end()) push(n);
     }
     while (!ready_.empty()) {
@@ -287,7 +305,7 @@ class Walk {
 
   // With captures, only nodes on a way to one of them run.
   void mark_captures() {
-    if (captures_.empty()) return;
+    if (!selective_) return;
     for (size_t c = 0; c < captures_.size(); ++c) {
       if (!captures_[c].node) continue;
       Node::EngineSlot& s = slots_(captures_[c].node);
@@ -320,9 +338,9 @@ class Walk {
     Tensor& sum = s.buffer(nr);
     if (!sum.defined()) {
       sum = std::move(grad);
-    } else if (!options_.create_graph && sole(sum)) {
+    } else if (!options_.create_graph && is_sole(sum)) {
       sum.add_(grad);
-    } else if (!options_.create_graph && sole(grad)) {
+    } else if (!options_.create_graph && is_sole(grad)) {
       grad.add_(sum);
       sum = std::move(grad);
     } else {
@@ -345,40 +363,6 @@ class Walk {
     }
   }
 
-  static bool sole(const Tensor& t) {
-    const TensorImpl* i = t.impl();
-    return i->counts_.load(std::memory_order_acquire) == TensorImpl::kSole && i->has(TensorImpl::kDense) &&
-           !i->has(TensorImpl::kView) && i->storage_ && i->storage_->refs.load(std::memory_order_acquire) == 1 &&
-           i->storage_->deleter == nullptr && !i->node_;
-  }
-
-  void run_hooks(Node* n, Tensor* grads) {
-    for (size_t h = 0; h < n->hooks_->hooks.size(); ++h) {
-      // A hook may remove itself or others: the entry is copied.
-      NodeHooks::Hook hook = n->hooks_->hooks[h];
-      Tensor& g = grads[hook.output];
-      if (!g.defined()) continue;
-      if (!hook.call) {
-        Tensor owner_grad = options_.create_graph || sole(g) ? g : g.clone();
-        if (core::try_retain(hook.retain_for)) {
-          Tensor owner(hook.retain_for);
-          if (owner.impl()->extra_) owner.impl()->extra_->retained_grad = owner_grad;
-        }
-        continue;
-      }
-      // What the hook writes in place must not reach another consumer of the same gradient.
-      if (!options_.create_graph && !sole(g)) g = g.clone();
-      Tensor replacement = hook.call(g);
-      if (replacement.defined()) {
-        GRADUS_CHECK(replacement.sizes() == g.sizes(), "hook of ", n->name_, ": it returned a gradient of shape ",
-                     replacement.sizes(), "; expected ", g.sizes());
-        GRADUS_CHECK(replacement.scalar_type() == g.scalar_type(), "hook of ", n->name_,
-                     ": it returned a gradient of type ", replacement.dtype(), "; expected ", g.dtype());
-        g = replacement;
-      }
-    }
-  }
-
   void visit(Node* n) {
     Node::EngineSlot& slot = slots_(n);
     const StreamScope stream(*n);
@@ -388,35 +372,40 @@ class Walk {
       in[i].swap(slot.buffer(i));
       any |= in[i].defined();
     }
-    if (n->hooks_ && any) [[unlikely]]
-      run_hooks(n, in.data());
-    if (!captures_.empty()) [[unlikely]] {
-      if (slot.capture >= 0) {
-        for (size_t c = 0; c < captures_.size(); ++c) {
-          if (captures_[c].node == n) results_[c] = in[captures_[c].input_nr];
-        }
+    if (n->hooks_) [[unlikely]] {
+      run_tensor_hooks(n, in.data(), options_.create_graph);
+      any = any_defined(in.data(), n->num_outputs_);
+    }
+    if (selective_ && slot.capture >= 0 && !options_.accumulate) [[unlikely]] {
+      for (size_t c = 0; c < captures_.size(); ++c) {
+        if (captures_[c].node == n) results_[c] = in[captures_[c].input_nr];
       }
     }
-    const bool wanted = captures_.empty() || slot.needed;
     if (n->sequence_ == UINT64_MAX && n->num_edges_ == 0) {
-      if (options_.accumulate && wanted && any) {
-        accumulate_into(n, std::move(in[0]), options_.create_graph);
+      if (options_.accumulate && any) {
+        if (n->hooks_) [[unlikely]] {
+          accumulate_with_hooks(n, in[0]);
+        } else {
+          accumulate_into(n, std::move(in[0]), options_.create_graph);
+        }
         if (n->stream_device_ >= 0) [[unlikely]]
           leaf_streams_.push_back({n->stream_device_, n->stream_});
       }
       return;
     }
-    if (wanted && any && leads_on(n)) {
-      Use use(*n, !options_.keep_graph && n->saves_, slots_.careful());
-      GradIn grad_in(*n, in.data());
-      GradOut grad_out(*n, out.data());
-      n->kind_->apply(*n, grad_in, grad_out);
-      use.finish();
+    if (any && leads_on(n)) {
+      if (n->hooks_) [[unlikely]] {
+        apply_observed(n, in, out);
+      } else {
+        apply(n, in.data(), out.data());
+      }
     }
     for (uint32_t i = 0; i < n->num_edges_; ++i) {
       const Edge& e = n->edges_[i];
       if (!e.node) continue;
       Node::EngineSlot& s = slots_(e.node);
+      if (selective_ && !s.needed) [[unlikely]]
+        continue;
       if (out[i].defined()) {
         fit_gradient(out[i], e.node->outputs_[e.input_nr], n->name_);
         if (out[i].device().is_cuda()) [[unlikely]] {
@@ -429,9 +418,45 @@ class Walk {
     }
   }
 
+  [[gnu::always_inline]] void apply(Node* n, Tensor* in, Tensor* out) {
+    Use use(*n, !options_.keep_graph && n->saves_, slots_.careful());
+    GradIn grad_in(*n, in);
+    GradOut grad_out(*n, out);
+    n->kind_->apply(*n, grad_in, grad_out);
+    use.finish();
+  }
+
+  static bool any_defined(const Tensor* grads, size_t n) {
+    return std::any_of(grads, grads + n, [](const Tensor& t) { return t.defined(); });
+  }
+
+  // apply() between the hooks of the node.
+  [[gnu::noinline]] void apply_observed(Node* n, Gradients& in, Gradients& out) {
+    run_hooks_before(n, in.data());
+    if (!any_defined(in.data(), n->num_outputs_)) return;
+    variable_list given;
+    if (!n->hooks_->after.empty()) given.assign(in.data(), in.data() + n->num_outputs_);
+    apply(n, in.data(), out.data());
+    for (uint32_t i = 0; i < n->num_edges_; ++i) {
+      const Edge& e = n->edges_[i];
+      if (e.node && out[i].defined()) fit_gradient(out[i], e.node->outputs_[e.input_nr], n->name_);
+    }
+    if (!given.empty()) run_hooks_after(n, out.data(), n->num_edges_, given);
+  }
+
+  [[gnu::noinline]] void accumulate_with_hooks(Node* n, Tensor& grad) {
+    run_hooks_before(n, &grad);
+    if (!grad.defined()) return;
+    variable_list given;  // a copy only where somebody wants it: the leaf may take a gradient that has no other owner
+    if (!n->hooks_->after.empty()) given.push_back(grad);
+    if (!accumulate_into(n, std::move(grad), options_.create_graph)) return;
+    run_accumulated_hooks(n);
+    run_hooks_after(n, nullptr, 0, given);
+  }
+
   // A captured node at the end of all needed ways need not run itself.
   bool leads_on(Node* n) {
-    if (captures_.empty()) return true;
+    if (!selective_) return true;
     for (uint32_t i = 0; i < n->num_edges_; ++i) {
       Node* next = n->edges_[i].node;
       if (next && slots_(next).needed) return true;
@@ -448,6 +473,7 @@ class Walk {
 
   Slots slots_;
   ArrayRef<Edge> captures_;
+  const bool selective_;  // only what leads to captures runs
   RunOptions options_;
   variable_list results_;
   SmallVector<Node*, 32> stack_, all_;
@@ -492,6 +518,15 @@ void refit_gradient(Tensor& grad, const Node::Output& output, const char* who) {
                  "; expected the same device");
     grad = grad.to(TensorOptions(output.device));
   }
+}
+
+uint64_t CurrentWalk::id() {
+  static std::atomic<uint64_t> last{0};
+  if (id_ == 0) id_ = ++last;
+  return id_;
+}
+CurrentWalk* current_walk() {
+  return innermost_walk;
 }
 
 variable_list run_backward(ArrayRef<Edge> roots, Tensor* grads, ArrayRef<Edge> captures, const RunOptions& options) {

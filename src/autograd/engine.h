@@ -36,10 +36,36 @@ class Gradients {
   Tensor* data_;
 };
 
+/// Whether nothing but this handle knows of the tensor and its memory, so that it may be written.
+inline bool is_sole(const Tensor& t) {
+  const TensorImpl* i = t.impl();
+  return i->counts_.load(std::memory_order_acquire) == TensorImpl::kSole && i->has(TensorImpl::kDense) &&
+         !i->has(TensorImpl::kView) && i->storage_ && i->storage_->refs.load(std::memory_order_acquire) == 1 &&
+         i->storage_->deleter == nullptr && !i->node_;
+}
+
+/// A backward pass, as hooks see it that it calls.
+class CurrentWalk {
+ public:
+  /// Whether the pass computes gradients for this node.
+  virtual bool reaches(Node* n) = 0;
+  /// A number that no other pass has.
+  uint64_t id();
+  CurrentWalk* outer = nullptr;  // the pass on this thread inside which this one runs
+
+ protected:
+  ~CurrentWalk() = default;
+
+ private:
+  uint64_t id_ = 0;
+};
+/// The innermost pass on this thread; nullptr outside.
+CurrentWalk* current_walk();
+
 struct RunOptions {
   bool keep_graph = false;
   bool create_graph = false;
-  bool accumulate = true;  // leaves' grads are written
+  bool accumulate = true;  // leaves' grads are written, and no gradients are returned
 };
 
 /// Runs the graph from `roots` with `grads`, as many, which it takes. Where `captures` is given, only what leads to
@@ -63,7 +89,7 @@ inline void fit_gradient(Tensor& grad, const Node::Output& output, const char* w
     refit_gradient(grad, output, who);
 }
 
-/// Adds `grad` to a leaf.
-void accumulate_into(Node* leaf, Tensor grad, bool create_graph);
+/// Adds `grad` to a leaf. False where the leaf takes none any more.
+bool accumulate_into(Node* leaf, Tensor grad, bool create_graph);
 
 }  // namespace gradus::inline v0::autograd

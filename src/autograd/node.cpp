@@ -4,7 +4,7 @@
 #include "../core/accelerator.h"
 #include "../core/autograd_hooks.h"
 #include "../core/make_tensor.h"
-#include "node_factory.h"
+#include "hooks.h"
 
 namespace gradus::inline v0::autograd {
 
@@ -60,12 +60,6 @@ void Node::release() {
 
 void delete_extra(TensorExtra* extra) noexcept {
   delete extra;
-}
-
-NodeHooks::~NodeHooks() {
-  for (Hook& h : hooks) {
-    if (h.retain_for) core::unhold(h.retain_for);
-  }
 }
 
 std::shared_ptr<Node> Node::next_function(size_t i) const {

@@ -174,19 +174,6 @@ struct ViewGeometry {
 /// The gradient of `view`, a strided window on the memory of `root`, with respect to root.
 Tensor as_strided_backward(const Tensor& grad, const ViewGeometry& root, const ViewGeometry& view);
 
-/// Hooks of a node, by output.
-struct NodeHooks {
-  struct Hook {
-    unsigned number;
-    uint32_t output;
-    std::function<Tensor(const Tensor&)> call;  // empty: keep the gradient in `retain_for`
-    TensorImpl* retain_for = nullptr;           // a hold
-  };
-  std::vector<Hook> hooks;
-  unsigned next_number = 0;
-  ~NodeHooks();
-};
-
 struct TensorExtra {
   Tensor retained_grad;
   bool retains_grad = false;

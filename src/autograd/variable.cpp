@@ -6,6 +6,7 @@
 #include "../core/autograd_hooks.h"
 #include "../core/make_tensor.h"
 #include "engine.h"
+#include "hooks.h"
 #include "recording.h"
 
 namespace gradus::inline v0 {
@@ -118,9 +119,9 @@ Tensor& accumulated_grad(Node* n) {
   return static_cast<Leaf*>(n->payload_)->grad;
 }
 
-void accumulate_into(Node* n, Tensor g, bool create_graph) {
+bool accumulate_into(Node* n, Tensor g, bool create_graph) {
   auto& leaf = *static_cast<Leaf*>(n->payload_);
-  if (leaf.frozen.load(std::memory_order_relaxed)) return;
+  if (leaf.frozen.load(std::memory_order_relaxed)) return false;
   SpinLock lock(leaf.busy);
   if (!leaf.grad.defined()) {
     leaf.grad = create_graph ? g : stealable(g, n->outputs_[0]) ? std::move(g) : g.clone();
@@ -129,6 +130,7 @@ void accumulate_into(Node* n, Tensor g, bool create_graph) {
   } else {
     leaf.grad.add_(g);
   }
+  return true;
 }
 
 Edge gradient_edge(TensorImpl* t) {
@@ -142,12 +144,16 @@ Edge gradient_edge(TensorImpl* t) {
   return {t->node_, t->has(TensorImpl::kLeafNode) ? 0 : t->output_nr_};
 }
 
-void set_history(const Tensor& out, Node* node, uint32_t nr) {
+void attach_history(const Tensor& out, Node* node, uint32_t nr) {
   TensorImpl* t = out.impl();
   if (t->node_) release_node(t->node_);
   t->node_ = node;
   t->output_nr_ = nr;
   t->flags_ = (t->flags_ & ~uint32_t(TensorImpl::kLeafNode)) | TensorImpl::kRequiresGrad;
+}
+
+void set_history(const Tensor& out, Node* node, uint32_t nr) {
+  attach_history(out, node, nr);
 }
 
 }  // namespace autograd
@@ -224,11 +230,7 @@ void Tensor::retain_grad() const {
   GRADUS_CHECK(requires_grad(), "retain_grad: the tensor does not require a gradient");
   if (is_leaf() || (t.extra_ && t.extra_->retains_grad)) return;
   extra_of(t).retains_grad = true;
-  NodeHooks::Hook hook{0, t.output_nr_, {}, &t};
-  core::hold(&t);
-  if (!t.node_->hooks_) t.node_->hooks_ = new NodeHooks;
-  hook.number = t.node_->hooks_->next_number++;
-  t.node_->hooks_->hooks.push_back(hook);
+  autograd::retain_gradient(t.node_, t.output_nr_, &t);
 }
 
 bool Tensor::retains_grad() const {
@@ -240,24 +242,32 @@ unsigned Tensor::add_hook(std::function<Tensor(const Tensor&)> hook) const {
   TensorImpl& t = get("register_hook()");
   GRADUS_CHECK(requires_grad(), "register_hook: the tensor does not require a gradient, so the hook would never run");
   Node* n = is_leaf() ? autograd::accumulate_node(&t) : t.node_;
-  if (!n->hooks_) n->hooks_ = new NodeHooks;
-  const unsigned number = n->hooks_->next_number++;
-  n->hooks_->hooks.push_back({number, t.has(TensorImpl::kLeafNode) ? 0 : t.output_nr_, std::move(hook), nullptr});
-  return number;
+  NodeHooks& hooks = autograd::hooks_of(n);
+  const auto added = hooks.tensor.add(std::move(hook));
+  added->output = t.has(TensorImpl::kLeafNode) ? 0 : t.output_nr_;
+  added->number = hooks.next_number++;
+  return added->number;
 }
 
 void Tensor::remove_hook(unsigned number) const {
   TensorImpl& t = get("remove_hook()");
-  NodeHooks* hooks = t.node_ ? t.node_->hooks_ : nullptr;
-  size_t found = 0;
-  if (hooks) {
-    auto it = std::find_if(hooks->hooks.begin(), hooks->hooks.end(), [&](const auto& h) { return h.number == number; });
-    if (it != hooks->hooks.end()) {
-      hooks->hooks.erase(it);
-      found = 1;
-    }
+  GRADUS_CHECK_AS(IndexError, t.node_ && t.node_->hooks_ && t.node_->hooks_->tensor.remove(number),
+                  "remove_hook: the tensor has no hook number ", number);
+}
+
+RemovableHandle Tensor::register_post_accumulate_grad_hook(std::function<void(const Tensor&)> hook) const {
+  TensorImpl& t = get("register_post_accumulate_grad_hook()");
+  GRADUS_CHECK(requires_grad(),
+               "register_post_accumulate_grad_hook: the tensor does not require a gradient, so the "
+               "hook would never run");
+  GRADUS_CHECK(is_leaf(), "register_post_accumulate_grad_hook: the tensor was made by ", t.node_->name(),
+               "; expected a leaf, since no other accumulates its gradient");
+  NodeHooks& hooks = autograd::hooks_of(autograd::accumulate_node(&t));
+  if (!hooks.leaf) {
+    core::hold(&t);
+    hooks.leaf = &t;
   }
-  GRADUS_CHECK_AS(IndexError, found == 1, "remove_hook: the tensor has no hook number ", number);
+  return RemovableHandle(hooks.accumulated.add(std::move(hook)));
 }
 
 Tensor Tensor::_base() const {
@@ -358,17 +368,13 @@ void backward_from(TensorList tensors, TensorList grad_tensors, std::optional<bo
   EdgeList roots, captures;
   Gradients grads(tensors.size());
   prepare_roots("backward", tensors, grad_tensors, roots, grads, create_graph);
-  RunOptions options{retain_graph.value_or(create_graph), create_graph, inputs.empty()};
   for (const Tensor& t : inputs) {
     GRADUS_CHECK(t.defined() && t.requires_grad(), "backward: one of the inputs does not require grad");
+    if (!t.is_leaf()) t.retain_grad();  // PyTorch's way to let one that is no leaf accumulate
     captures.edges.push_back(gradient_edge(t.impl()));
   }
-  variable_list captured = run_backward(roots.edges, grads.data(), captures.edges, options);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!captured[i].defined()) continue;
-    Tensor& sum = inputs[i].mutable_grad();
-    sum = sum.defined() ? sum.add(captured[i]) : captured[i];
-  }
+  run_backward(roots.edges, grads.data(), captures.edges,
+               {retain_graph.value_or(create_graph), create_graph, /*accumulate=*/true});
 }
 
 void backward(const variable_list& tensors, const variable_list& grad_tensors, std::optional<bool> retain_graph,
@@ -377,10 +383,14 @@ void backward(const variable_list& tensors, const variable_list& grad_tensors, s
 }
 
 variable_list grad(const variable_list& outputs, const variable_list& inputs, const variable_list& grad_outputs,
-                   std::optional<bool> retain_graph, bool create_graph, bool allow_unused) {
+                   std::optional<bool> retain_graph, bool create_graph, std::optional<bool> allow_unused,
+                   bool materialize_grads) {
   EdgeList roots, captures;
   Gradients grads(outputs.size());
   GRADUS_CHECK(!inputs.empty(), "grad: the list of inputs is empty; expected at least one");
+  GRADUS_CHECK_AS(
+      ValueError, !materialize_grads || allow_unused.value_or(true),
+      "grad: allow_unused is false and materialize_grads true; expected allow_unused to be true or left out");
   prepare_roots("grad", outputs, grad_outputs, roots, grads, create_graph);
   for (size_t i = 0; i < inputs.size(); ++i) {
     GRADUS_CHECK(inputs[i].defined() && inputs[i].requires_grad(), "grad: input ", i, " does not require grad");
@@ -389,8 +399,13 @@ variable_list grad(const variable_list& outputs, const variable_list& inputs, co
   variable_list result = run_backward(roots.edges, grads.data(), captures.edges,
                                       {retain_graph.value_or(create_graph), create_graph, false});
   for (size_t i = 0; i < result.size(); ++i) {
-    GRADUS_CHECK(allow_unused || result[i].defined(), "grad: input ", i,
-                 " was not used in the graph; pass allow_unused=true to get an undefined gradient for it");
+    if (result[i].defined()) continue;
+    if (materialize_grads) {
+      result[i] = inputs[i].detach().new_zeros(inputs[i].sizes());
+    } else {
+      GRADUS_CHECK(allow_unused.value_or(false), "grad: input ", i,
+                   " was not used in the graph; pass allow_unused=true to get an undefined gradient for it");
+    }
   }
   return result;
 }

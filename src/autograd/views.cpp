@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "../core/autograd_hooks.h"
+#include "hooks.h"
 
 namespace gradus::inline v0::autograd {
 
@@ -189,15 +190,7 @@ void rebase_history(const Tensor& self, Node* taken) {
     if (t->extra_ && t->extra_->retains_grad) {
       // The gradient to keep is that of the value as it is now: the hook moves to the new node.
       t->extra_->retains_grad = false;
-      if (t->node_ && t->node_->hooks_) {
-        auto& hooks = t->node_->hooks_->hooks;
-        for (size_t i = hooks.size(); i-- > 0;) {
-          if (hooks[i].retain_for == t) {
-            core::unhold(t);
-            hooks.erase(hooks.begin() + static_cast<std::ptrdiff_t>(i));
-          }
-        }
-      }
+      stop_retaining(t->node_, t);
       set_node(t, node.release());
       self.retain_grad();
       return;

@@ -4,8 +4,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include <gradus/core/removable_handle.h>
 #include <gradus/core/small_vector.h>
 #include <gradus/core/tensor.h>
 
@@ -64,6 +67,22 @@ struct NodeKind {
 
 struct NodeHooks;
 
+/// Gets the gradients of a node's outputs, undefined where there is none; returns others in their place, or nothing.
+using NodePreHook = std::function<variable_list(const variable_list& grad_outputs)>;
+/// Gets the gradients that a node has computed, and those it was given; returns others in place of the former, or
+/// nothing.
+using NodePostHook = std::function<variable_list(const variable_list& grad_inputs, const variable_list& grad_outputs)>;
+
+/// libtorch's form of the hooks of a node.
+struct GRADUS_API FunctionPreHook {
+  virtual ~FunctionPreHook() = default;
+  virtual variable_list operator()(const variable_list& grads) = 0;
+};
+struct GRADUS_API FunctionPostHook {
+  virtual ~FunctionPostHook() = default;
+  virtual variable_list operator()(const variable_list& outputs, const variable_list& inputs) = 0;
+};
+
 /// A node: edges to the inputs' nodes, a slot per output, saved values. One block of memory; counted.
 class GRADUS_API Node {
  public:
@@ -75,6 +94,40 @@ class GRADUS_API Node {
   /// The node behind input `i` of the operator; nullptr where that needs no gradient.
   std::shared_ptr<Node> next_function(size_t i) const;
   uint64_t sequence_nr() const { return sequence_; }
+
+  /// Calls `hook(grad_outputs)` before this node runs, after the hooks of its tensors. Returns as many gradients to be
+  /// used instead, of the same shapes and types, or an empty list (or is of type void). Does not run where a backward
+  /// need not run the node. See
+  /// https://pytorch.org/docs/stable/generated/torch.autograd.graph.Node.register_prehook.html
+  template <class F>
+  RemovableHandle register_prehook(F&& hook) {
+    if constexpr (std::is_void<decltype(hook(std::declval<const variable_list&>()))>::value) {
+      return add_hook(NodePreHook([f = std::forward<F>(hook)](const variable_list& g) mutable -> variable_list {
+        f(g);
+        return {};
+      }));
+    } else {
+      return add_hook(NodePreHook(std::forward<F>(hook)));
+    }
+  }
+  /// Calls `hook(grad_inputs, grad_outputs)` after this node ran; what it may return is as above, for grad_inputs. An
+  /// accumulate node has no grad_inputs. See
+  /// https://pytorch.org/docs/stable/generated/torch.autograd.graph.Node.register_hook.html
+  template <class F>
+  RemovableHandle register_hook(F&& hook) {
+    using L = const variable_list&;
+    if constexpr (std::is_void<decltype(hook(std::declval<L>(), std::declval<L>()))>::value) {
+      return add_hook(NodePostHook([f = std::forward<F>(hook)](L in, L out) mutable -> variable_list {
+        f(in, out);
+        return {};
+      }));
+    } else {
+      return add_hook(NodePostHook(std::forward<F>(hook)));
+    }
+  }
+  /// libtorch's form of register_prehook and register_hook. Here, too, an empty list replaces nothing.
+  void add_pre_hook(std::unique_ptr<FunctionPreHook> hook);
+  void add_post_hook(std::unique_ptr<FunctionPostHook> hook);
 
   // --- for the library ---
   struct Output {
@@ -118,6 +171,10 @@ class GRADUS_API Node {
   int8_t stream_device_ = -1;  // of a device with streams: the one that the forward ran on, and its current stream then
   uint32_t stream_ = 0;
   Node* next_dead_ = nullptr;
+
+ private:
+  RemovableHandle add_hook(NodePreHook hook);
+  RemovableHandle add_hook(NodePostHook hook);
 };
 
 inline bool GradOut::needs(size_t i) const {

@@ -15,6 +15,7 @@
 #include <gradus/core/accessor.h>
 #include <gradus/core/generator.h>
 #include <gradus/core/printing.h>
+#include <gradus/core/removable_handle.h>
 #include <gradus/core/scalar.h>
 #include <gradus/core/tensor_base.h>
 
@@ -142,6 +143,11 @@ class GRADUS_API Tensor : public TensorBase {
     }
   }
   void remove_hook(unsigned number) const;
+  /// Calls `hook(tensor)` each time a backward has accumulated into this leaf's grad(): the place to step an optimizer
+  /// and free the gradient. Not run by autograd::grad, which accumulates nothing. Throws Error on a tensor that is no
+  /// leaf or needs no gradient. See
+  /// https://pytorch.org/docs/stable/generated/torch.Tensor.register_post_accumulate_grad_hook.html
+  RemovableHandle register_post_accumulate_grad_hook(std::function<void(const Tensor&)> hook) const;
   bool is_view() const { return get("is_view()").has(TensorImpl::kView); }
   /// The tensor this one is a view of. Throws Error where it is none.
   Tensor _base() const;
