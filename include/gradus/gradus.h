@@ -5,6 +5,7 @@
 #include <gradus/autograd/function.h>
 #include <gradus/autograd/gradcheck.h>
 #include <gradus/autograd/hooks.h>
+#include <gradus/autograd/saved_tensors_hooks.h>
 #include <gradus/core/allocator.h>
 #include <gradus/core/determinism.h>
 #include <gradus/core/from_data.h>

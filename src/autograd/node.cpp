@@ -5,6 +5,7 @@
 #include "../core/autograd_hooks.h"
 #include "../core/make_tensor.h"
 #include "hooks.h"
+#include "saved_hooks.h"
 
 namespace gradus::inline v0::autograd {
 
@@ -109,6 +110,10 @@ SavedTensor::SavedTensor(TensorImpl* t, int16_t edge) : edge_(edge) {
   GRADUS_CHECK(
       !t->has(TensorImpl::kInference),
       "an inference tensor cannot be saved for backward; clone() it outside InferenceMode to get a normal one");
+  if ((core::tls.flags & core::kSavedHooks) && !t->has(TensorImpl::kWrappedNumber)) [[unlikely]] {
+    pack(t);
+    return;
+  }
   core::hold(t);
   impl_ = t;
   if (t->storage_) version_ = t->storage_->version.load(std::memory_order_relaxed);
@@ -138,26 +143,66 @@ namespace {
 }
 }  // namespace
 
+namespace {
+
+// The node's edge (or, for an output, the node) that a saved tensor's history is.
+struct History {
+  Node* node = nullptr;
+  uint32_t nr = 0;
+};
+
+History history_of(Node& node, int16_t edge, uint16_t output_nr) {
+  if (edge == SavedTensor::kOutputEdge) return grad_mode_enabled() ? History{&node, output_nr} : History{};
+  return edge >= 0 ? History{node.edges_[edge].node, node.edges_[edge].input_nr} : History{};
+}
+
+Tensor with_history(const TensorImpl& memory, const History& history) {
+  Tensor bare = core::alias_of(memory);
+  if (history.node && grad_mode_enabled()) {
+    retain_node(history.node);
+    attach_history(bare, history.node, history.nr);
+    if (history.node->sequence_ == UINT64_MAX) bare.impl()->flags_ |= TensorImpl::kLeafNode;
+  }
+  return bare;
+}
+
+}  // namespace
+
 Tensor SavedTensor::unpack(Node& node) const {
   if (!impl_) return Tensor();
+  if (edge_ == kPacked) [[unlikely]]
+    return unpack_packed(node);
   TensorImpl* t = impl_;
   if (t->storage_ && t->storage_->version.load(std::memory_order_relaxed) != version_) [[unlikely]]
     written_since(node, *t, version_);
   if (core::revive(t)) return Tensor(t);
   // The tensor itself where its users still hold it with the history it had; else one over the same memory.
   const bool is_output = edge_ == kOutputEdge;
-  Node* history = is_output ? (grad_mode_enabled() ? &node : nullptr) : edge_ >= 0 ? node.edges_[edge_].node : nullptr;
+  const History history = history_of(node, edge_, output_nr_);
   if (!is_output && core::try_retain(t)) {
     Tensor self(t);
-    if (t->node_ == history || !grad_mode_enabled() || (!history && !requires_grad(t))) return self;
+    if (t->node_ == history.node || !grad_mode_enabled() || (!history.node && !requires_grad(t))) return self;
   }
-  Tensor bare = core::alias_of(*t);
-  if (history && grad_mode_enabled()) {
-    retain_node(history);
-    set_history(bare, history, is_output ? output_nr_ : node.edges_[edge_].input_nr);
-    if (history->sequence_ == UINT64_MAX) bare.impl()->flags_ |= TensorImpl::kLeafNode;
-  }
-  return bare;
+  return with_history(*t, history);
+}
+
+void SavedTensor::pack(TensorImpl* t) {
+  t->retain();
+  std::unique_ptr<PackedTensor> packed = pack_saved(Tensor(t));
+  packed->edge = edge_;
+  edge_ = kPacked;
+  packed_ = packed.release();
+}
+
+Tensor SavedTensor::unpack_packed(Node& node) const {
+  Tensor data = packed_->unpack(node);
+  const History history = history_of(node, packed_->edge, output_nr_);
+  if (!(history.node && grad_mode_enabled()) && !data.requires_grad()) return data;
+  return with_history(*data.impl(), history);
+}
+
+void SavedTensor::drop_packed() noexcept {
+  delete packed_;
 }
 
 }  // namespace gradus::inline v0::autograd

@@ -35,10 +35,13 @@ struct GradModeOff {
 /// How a view was made; decides which in-place writes through it are allowed.
 enum class CreationMeta : uint8_t { kDefault, kNoGrad, kMultiOutput, kInference, kCustomFunction };
 
-/// A tensor kept for backward: its memory and version, not its history, so that no cycle can arise.
+struct PackedTensor;
+
+/// A tensor kept for backward: its memory and version, not its history, so that no cycle can arise. Under saved-tensor
+/// hooks what they made of it stands there instead.
 class SavedTensor {
  public:
-  static constexpr int16_t kNoEdge = -1, kOutputEdge = -2;
+  static constexpr int16_t kNoEdge = -1, kOutputEdge = -2, kPacked = -3;
   SavedTensor() = default;
   /// An operator's input, whose history is the node's edge `edge` (kNoEdge: none).
   SavedTensor(TensorImpl* t, int16_t edge);
@@ -57,13 +60,24 @@ class SavedTensor {
   }
   SavedTensor(const SavedTensor&) = delete;
   ~SavedTensor() {
-    if (impl_) core::unhold(impl_);
+    if (!impl_) return;
+    if (edge_ == kPacked) [[unlikely]] {
+      drop_packed();
+    } else {
+      core::unhold(impl_);
+    }
   }
   bool defined() const { return impl_ != nullptr; }
   Tensor unpack(Node& node) const;
 
  private:
-  TensorImpl* impl_ = nullptr;  // a hold
+  void pack(TensorImpl* t);
+  Tensor unpack_packed(Node& node) const;
+  void drop_packed() noexcept;
+  union {
+    TensorImpl* impl_ = nullptr;  // a hold
+    PackedTensor* packed_;        // where edge_ is kPacked
+  };
   uint32_t version_ = 0;
   int16_t edge_ = kNoEdge;
   uint16_t output_nr_ = 0;

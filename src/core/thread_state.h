@@ -13,6 +13,7 @@ enum ThreadFlag : uint32_t {
   kGradMode = 1u << 0,
   kInferenceMode = 1u << 1,
   kInterposed = 1u << 2,  // an interposer stands on this thread's stack
+  kSavedHooks = 1u << 3,  // tensors that are saved go through hooks
 };
 
 // Trivially constructed and destroyed, so that it outlives every thread_local object (core_measurements, pitfall 4).

@@ -1,0 +1,115 @@
+#include "saved_hooks.h"
+
+#include <utility>
+
+#include <gradus/autograd/grad_mode.h>
+
+#include "../core/make_tensor.h"
+
+namespace gradus::inline v0::autograd {
+
+namespace {
+
+constinit thread_local detail::SavedHooksScope* innermost = nullptr;
+constinit thread_local const std::string* disabled = nullptr;
+
+void set_innermost(detail::SavedHooksScope* scope) {
+  innermost = scope;
+  if (scope) {
+    core::tls.flags |= core::kSavedHooks;
+  } else {
+    core::tls.flags &= ~uint32_t(core::kSavedHooks);
+  }
+}
+
+// What a hook does must not go through the hooks itself.
+struct HooksOff {
+  HooksOff() : before(innermost) { set_innermost(nullptr); }
+  ~HooksOff() { set_innermost(before); }
+  HooksOff(const HooksOff&) = delete;
+  detail::SavedHooksScope* before;
+};
+
+struct UserPacked final : PackedTensor {
+  std::any value;
+  std::shared_ptr<const UnpackHook> hook;
+  Tensor unpack(const Node&) override {
+    Tensor t = (*hook)(value);
+    GRADUS_CHECK(t.defined(), "unpack hook: it returned an undefined tensor; expected the one that was packed");
+    return t;
+  }
+};
+
+class UserHooks final : public detail::SavedHooks {
+ public:
+  UserHooks(PackHook pack, UnpackHook unpack)
+      : pack_(std::move(pack)), unpack_(std::make_shared<const UnpackHook>(std::move(unpack))) {}
+  std::unique_ptr<PackedTensor> pack(const Tensor& t) override {
+    auto packed = std::make_unique<UserPacked>();
+    packed->value = pack_(t);
+    packed->hook = unpack_;
+    return packed;
+  }
+
+ private:
+  PackHook pack_;
+  std::shared_ptr<const UnpackHook> unpack_;
+};
+
+}  // namespace
+
+std::unique_ptr<PackedTensor> pack_saved(const Tensor& t) {
+  detail::SavedHooks& hooks = innermost->hooks();
+  const HooksOff off;
+  const NoGradGuard guard;
+  const int64_t version = t._version();
+  std::unique_ptr<PackedTensor> packed = hooks.pack(t);
+  GRADUS_CHECK(t._version() == version, "pack hook: it modified the tensor that it was given, of shape ", t.sizes(),
+               ", in place; expected it to write into a clone()");
+  return packed;
+}
+
+namespace detail {
+
+SavedHooksScope::SavedHooksScope(std::shared_ptr<SavedHooks> hooks) : hooks_(std::move(hooks)), outer_(innermost) {
+  if (disabled) throw Error(*disabled);
+  set_innermost(this);
+}
+SavedHooksScope::~SavedHooksScope() {
+  set_innermost(outer_);
+}
+
+}  // namespace detail
+
+SavedTensorsHooks::SavedTensorsHooks(PackHook pack, UnpackHook unpack)
+    : scope_(std::make_shared<UserHooks>(std::move(pack), std::move(unpack))) {}
+
+DisableSavedTensorsHooks::DisableSavedTensorsHooks(std::string message)
+    : message_(std::move(message)), before_(disabled) {
+  if (innermost) throw Error(message_);
+  disabled = &message_;
+}
+DisableSavedTensorsHooks::~DisableSavedTensorsHooks() {
+  disabled = before_;
+}
+
+namespace {
+struct OnCpu {
+  Tensor tensor;
+  Device device;
+};
+}  // namespace
+
+SaveOnCpu::SaveOnCpu(bool pin_memory)
+    : SavedTensorsHooks(
+          [pin_memory](const Tensor& t) -> std::any {
+            Tensor copy = t.detach().to(TensorOptions(kCPU));
+            if (pin_memory && t.is_cuda()) copy = copy.pin_memory();
+            return OnCpu{std::move(copy), t.device()};
+          },
+          [pin_memory](const std::any& packed) {
+            const auto& p = std::any_cast<const OnCpu&>(packed);
+            return p.tensor.to(TensorOptions(p.device), /*non_blocking=*/pin_memory);
+          }) {}
+
+}  // namespace gradus::inline v0::autograd
