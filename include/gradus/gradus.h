@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gradus/autograd/autograd.h>
+#include <gradus/autograd/checkpoint.h>
 #include <gradus/autograd/function.h>
 #include <gradus/autograd/gradcheck.h>
 #include <gradus/autograd/hooks.h>

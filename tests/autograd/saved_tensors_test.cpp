@@ -128,6 +128,7 @@ TEST(SavedTensors, Refusals) {
   {
     const DisableSavedTensorsHooks off("none of them here");
     EXPECT_EQ(error_of([&] { SavedTensorsHooks(keep, unpack_tensor); }), "none of them here");
+    EXPECT_EQ(error_of([&] { autograd::checkpoint([](const Tensor& t) { return t.exp(); }, a); }), "none of them here");
     a.exp();
   }
   const SavedTensorsHooks hooks(keep, unpack_tensor);

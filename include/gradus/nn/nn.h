@@ -3,6 +3,7 @@
 
 #include <gradus/nn/activation.h>
 #include <gradus/nn/any_module.h>
+#include <gradus/nn/checkpoint.h>
 #include <gradus/nn/containers.h>
 #include <gradus/nn/conv.h>
 #include <gradus/nn/embedding.h>
