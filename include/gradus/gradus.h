@@ -1,6 +1,7 @@
 // All of Gradus.
 #pragma once
 
+#include <gradus/autograd/anomaly_mode.h>
 #include <gradus/autograd/autograd.h>
 #include <gradus/autograd/checkpoint.h>
 #include <gradus/autograd/function.h>

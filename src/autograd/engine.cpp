@@ -29,6 +29,7 @@
 
 #include "../core/accelerator.h"
 #include "../core/make_tensor.h"
+#include "anomaly.h"
 #include "hooks.h"
 
 namespace gradus::inline v0::autograd {
@@ -231,7 +232,11 @@ template <class Slots>
 class Walk final : CurrentWalk {
  public:
   Walk(ArrayRef<Edge> captures, const RunOptions& options)
-      : captures_(captures), selective_(!captures.empty()), options_(options), results_(captures.size()) {
+      : captures_(captures),
+        selective_(!captures.empty()),
+        watched_(anomaly_enabled()),
+        options_(options),
+        results_(captures.size()) {
     outer = innermost_walk;
     innermost_walk = this;
   }
@@ -394,7 +399,7 @@ class Walk final : CurrentWalk {
       return;
     }
     if (any && leads_on(n)) {
-      if (n->hooks_) [[unlikely]] {
+      if (n->hooks_ || watched_) [[unlikely]] {
         apply_observed(n, in, out);
       } else {
         apply(n, in.data(), out.data());
@@ -430,17 +435,24 @@ class Walk final : CurrentWalk {
     return std::any_of(grads, grads + n, [](const Tensor& t) { return t.defined(); });
   }
 
-  // apply() between the hooks of the node.
+  // apply() between the hooks of the node, under the eyes of anomaly mode.
   [[gnu::noinline]] void apply_observed(Node* n, Gradients& in, Gradients& out) {
-    run_hooks_before(n, in.data());
+    if (n->hooks_) run_hooks_before(n, in.data());
     if (!any_defined(in.data(), n->num_outputs_)) return;
     variable_list given;
-    if (!n->hooks_->after.empty()) given.assign(in.data(), in.data() + n->num_outputs_);
-    apply(n, in.data(), out.data());
+    if (n->hooks_ && !n->hooks_->after.empty()) given.assign(in.data(), in.data() + n->num_outputs_);
+    const WatchedNode watch(n, watched_);
+    try {
+      apply(n, in.data(), out.data());
+    } catch (...) {
+      watch.threw();
+      throw;
+    }
     for (uint32_t i = 0; i < n->num_edges_; ++i) {
       const Edge& e = n->edges_[i];
       if (e.node && out[i].defined()) fit_gradient(out[i], e.node->outputs_[e.input_nr], n->name_);
     }
+    watch.check(out.data(), n->num_edges_);
     if (!given.empty()) run_hooks_after(n, out.data(), n->num_edges_, given);
   }
 
@@ -474,6 +486,7 @@ class Walk final : CurrentWalk {
   Slots slots_;
   ArrayRef<Edge> captures_;
   const bool selective_;  // only what leads to captures runs
+  const bool watched_;    // anomaly mode
   RunOptions options_;
   variable_list results_;
   SmallVector<Node*, 32> stack_, all_;

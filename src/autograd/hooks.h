@@ -42,6 +42,8 @@ class HookList {
   std::vector<std::shared_ptr<Hook>> hooks_;
 };
 
+struct Creation;
+
 /// Hooks of a node, nullptr where it has none, nearly always.
 struct NodeHooks {
   using TensorHook = std::function<Tensor(const Tensor&)>;
@@ -56,6 +58,7 @@ struct NodeHooks {
   HookList<std::function<void(const Tensor&)>> accumulated;
   TensorImpl* leaf = nullptr;  // a hold on the tensor that `accumulated` gets
   unsigned next_number = 0;
+  std::shared_ptr<const Creation> creation;  // where the node was made; see anomaly.h
   ~NodeHooks();
 };
 

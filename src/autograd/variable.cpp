@@ -5,6 +5,7 @@
 
 #include "../core/autograd_hooks.h"
 #include "../core/make_tensor.h"
+#include "anomaly.h"
 #include "engine.h"
 #include "hooks.h"
 #include "recording.h"
@@ -154,6 +155,8 @@ void attach_history(const Tensor& out, Node* node, uint32_t nr) {
 
 void set_history(const Tensor& out, Node* node, uint32_t nr) {
   attach_history(out, node, nr);
+  if (anomaly_enabled()) [[unlikely]]
+    note_creation(node);
 }
 
 }  // namespace autograd

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "../core/autograd_hooks.h"
+#include "anomaly.h"
 #include "hooks.h"
 
 namespace gradus::inline v0::autograd {
@@ -46,6 +47,8 @@ void set_node(TensorImpl* t, Node* n) {
   t->node_ = n;
   t->output_nr_ = 0;
   t->flags_ = (t->flags_ & ~uint32_t(TensorImpl::kLeafNode)) | TensorImpl::kRequiresGrad;
+  if (anomaly_enabled()) [[unlikely]]
+    note_creation(n);
 }
 
 // A grad_fn that reaches the root by as_strided.
