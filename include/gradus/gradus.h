@@ -6,6 +6,7 @@
 #include <gradus/autograd/checkpoint.h>
 #include <gradus/autograd/function.h>
 #include <gradus/autograd/gradcheck.h>
+#include <gradus/autograd/graph_to_dot.h>
 #include <gradus/autograd/hooks.h>
 #include <gradus/autograd/saved_tensors_hooks.h>
 #include <gradus/core/allocator.h>

@@ -87,4 +87,34 @@ TEST(Anomaly, AWholeTrainingStepUnderIt) {
   EXPECT_TRUE(net->parameters()[0].grad().defined());
 }
 
+TEST(GraphToDot, NodesLeavesAndArrows) {
+  Tensor w = leaf({1, 2}), b = leaf({3}), x = vec({4, 5});
+  Tensor loss = ((w * x).exp() + b).sum();
+  EXPECT_EQ(autograd::graph_to_dot(loss, {{"the \"w\"", w}, {"x", x}}),
+            "digraph gradus {\n"
+            "  rankdir=BT;\n"
+            "  node [shape=box, fontname=\"monospace\"];\n"
+            "  n0 [label=\"SumBackward0\"];\n"
+            "  n1 -> n0;\n"
+            "  n1 [label=\"AddBackward0\"];\n"
+            "  n2 -> n1;\n"
+            "  n3 -> n1;\n"
+            "  n2 [label=\"ExpBackward0\"];\n"
+            "  n4 -> n2;\n"
+            "  n3 [label=\"leaf\\n(1)\", style=filled, fillcolor=lightblue];\n"
+            "  n4 [label=\"MulBackward0\"];\n"
+            "  n5 -> n4;\n"
+            "  n5 [label=\"the \\\"w\\\"\\n(2)\", style=filled, fillcolor=lightblue];\n"
+            "}\n");
+  EXPECT_ERROR(autograd::graph_to_dot(x), "expected a tensor that requires a gradient");
+  EXPECT_TRUE(begins(autograd::graph_to_dot(w), "digraph"));
+}
+
+TEST(GraphToDot, NamedParameters) {
+  nn::Linear net(2, 3);
+  const std::string dot = autograd::graph_to_dot(net->forward(ones({1, 2})), net->named_parameters());
+  EXPECT_TRUE(has(dot, "weight\\n(3, 2)")) << dot;
+  EXPECT_TRUE(has(dot, "bias\\n(3)")) << dot;
+}
+
 }  // namespace
