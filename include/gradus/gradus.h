@@ -25,6 +25,7 @@
 #include <gradus/data/data.h>
 #include <gradus/nn/nn.h>
 #include <gradus/ops/ops.h>
+#include <gradus/ops/selective_checkpoint.h>
 #include <gradus/optim/optim.h>
 #include <gradus/serialize/archive.h>
 #include <gradus/serialize/safetensors.h>

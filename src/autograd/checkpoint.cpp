@@ -11,7 +11,6 @@
 #include <gradus/core/generator.h>
 
 #include "../core/make_tensor.h"
-#include "hooks.h"
 #include "saved_hooks.h"
 
 namespace gradus::inline v0::autograd {
@@ -41,11 +40,7 @@ class Input {
     Tensor t = packed_ ? core::alias(packed_->unpack(user)) : core::alias(bare_);
     if (!requires_grad_) return t;
     if (is_leaf_) return t.requires_grad_();
-    // In-place operators refuse leaves.
-    NewNode n = make_node("CheckpointInput", 0, 1, [](const GradIn&, GradOut&) {});
-    number_node(n.get());
-    describe_output(n.get(), 0, *t.impl());
-    attach_history(t, n.release(), 0);
+    attach_blind_history(t);
     return t;
   }
 
@@ -91,11 +86,6 @@ class RandomState {
     generators_.push_back(g.clone());
   }
   std::vector<Generator> generators_;
-};
-
-struct Kept final : PackedTensor {
-  Tensor tensor;
-  Tensor unpack(const Node&) override { return tensor; }
 };
 
 // One call of checkpoint().
@@ -159,8 +149,8 @@ class Frame : public std::enable_shared_from_this<Frame> {
 };
 
 variable_list Frame::forward(const variable_list& inputs) {
-  const std::shared_ptr<void> context = options_.context ? options_.context(false) : nullptr;
   const detail::SavedHooksScope scope(std::make_shared<ForwardHooks>(shared_from_this()));
+  const std::shared_ptr<void> context = options_.context ? options_.context(false) : nullptr;
   variable_list outputs = function_(inputs);
   complete_ = true;
   return outputs;
@@ -176,7 +166,7 @@ std::unique_ptr<PackedTensor> Frame::note(const Tensor& t) {
 }
 
 std::unique_ptr<PackedTensor> Frame::fill(const Tensor& t) {
-  auto kept = std::make_unique<Kept>();  // for a backward inside the function
+  auto kept = std::make_unique<KeptTensor>();  // for a backward inside the function
   kept->tensor = core::alias(t);
   const size_t slot = filled_++;
   if (slot >= slots_.size()) {
@@ -222,9 +212,9 @@ void Frame::compute_again(const Node& user) {
   for (size_t i = 0; i < inputs_.size(); ++i) inputs.push_back(inputs_[i].again(i, user));
   filled_ = 0;
   try {
-    const std::shared_ptr<void> context = options_.context ? options_.context(true) : nullptr;
     const RandomState::Scope random(random_ ? &*random_ : nullptr);
     const detail::SavedHooksScope scope(std::make_shared<AgainHooks>(*this));
+    const std::shared_ptr<void> context = options_.context ? options_.context(true) : nullptr;
     function_(inputs);
   } catch (const Stop& stop) {
     if (stop.frame != this) throw;

@@ -27,6 +27,17 @@ class SavedHooks {
 };
 }  // namespace detail
 
+/// Just keeps a tensor.
+struct KeptTensor final : PackedTensor {
+  Tensor tensor;  // without history: it may own the node that this belongs to
+  Tensor unpack(const Node&) override { return tensor; }
+};
+
+/// The innermost hooks on this thread; nullptr where there are none.
+detail::SavedHooksScope* innermost_saved_hooks();
+/// Makes `bare` require a gradient which then goes nowhere. Unlike a leaf, in-place operators take it.
+void attach_blind_history(const Tensor& bare);
+
 /// Packs by the innermost hooks; there are some where core::kSavedHooks is set.
 std::unique_ptr<PackedTensor> pack_saved(const Tensor& t);
 

@@ -1,6 +1,10 @@
 // Checkpoints: the same gradients for less memory, and what happens where the function is not the same twice.
 #include "support/vectors.h"
 
+#include <map>
+
+#include <gradus/ops/interposer.h>
+
 using namespace gradus;
 using namespace support;
 using autograd::checkpoint;
@@ -265,6 +269,100 @@ TEST(Checkpoint, SequentialModule) {
   manual_seed(7);
   nn::checkpoint_sequential(net, 2, x).sum().backward();
   for (size_t i = 0; i < want.size(); ++i) EXPECT_EQ(values(net->parameters()[i].grad()), want[i]) << i;
+}
+
+// Counts calls by name, those of backward too.
+struct Counter : Interposer {
+  std::map<std::string, int> calls;
+  void call(const OperatorHandle& op, Stack& stack) override {
+    ++calls[op.full_name()];
+    op.call(stack);
+  }
+  bool takes_whole(const OperatorHandle&) const override { return false; }
+};
+
+Tensor two_products(const Tensor& x, const Tensor& v, const Tensor& w) {
+  return x.mm(v).tanh().mm(w).exp().sin();
+}
+
+TEST(Selective, KeptResultsAreNotComputedAgain) {
+  manual_seed(0);
+  Tensor x = rand({3, 4}, kDouble).requires_grad_(), v = rand({4, 5}, kDouble).requires_grad_(),
+         w = rand({5, 2}, kDouble).requires_grad_();
+  const auto f = [&](const Tensor& t) { return two_products(t, v, w); };
+  const auto count = [&](const std::function<Tensor()>& forward, std::vector<V>& grads) {
+    Counter counter;
+    const InterposerGuard on(counter);
+    for (const Tensor& g : autograd::grad({forward().sum()}, {x, v, w})) grads.push_back(values(g));
+    return counter.calls;
+  };
+  std::vector<V> want, got, got_selective;
+  auto plain = count([&] { return f(x); }, want);
+  auto whole = count([&] { return checkpoint(f, x); }, got);
+  auto selective =
+      count([&] { return checkpoint(f, x, autograd::selective_checkpoint(std::vector<std::string>{"aten::mm"})); },
+            got_selective);
+  EXPECT_EQ(got, want);
+  EXPECT_EQ(got_selective, want);
+  EXPECT_EQ(whole["aten::mm"], plain["aten::mm"] + 2);
+  EXPECT_EQ(selective["aten::mm"], plain["aten::mm"]);
+  EXPECT_EQ(whole["aten::tanh"], 2);
+  EXPECT_EQ(selective["aten::tanh"], 2);
+}
+
+TEST(Selective, OneSetOfOptionsForManyCheckpoints) {
+  Tensor x = leaf({0.5, 0.25});
+  const auto options = autograd::selective_checkpoint(std::vector<std::string>{"aten::exp", "aten::sin"});
+  const auto f = [](const Tensor& t) { return t.exp().cos().sin(); };
+  const V want = values(autograd::grad({f(f(f(x))).sum()}, {x})[0]);
+  Tensor y = checkpoint(f, checkpoint(f, checkpoint(f, x, options), options), options);
+  y.sum().backward({}, true);
+  EXPECT_EQ(values(x.grad()), want);
+  x.mutable_grad().reset();
+  y.sum().backward();  // kept results serve again
+  EXPECT_EQ(values(x.grad()), want);
+}
+
+// In-place operators, views, random operators, lists, composites and results that are saved themselves.
+TEST(Selective, EverythingKeptThatMayBe) {
+  manual_seed(0);
+  Tensor x = rand({4, 6}, kDouble).requires_grad_(), w = rand({6, 6}, kDouble).requires_grad_(),
+         b = rand({6}, kDouble).requires_grad_();
+  const auto f = [&](const Tensor& t) {
+    Tensor y = linear(t, w, b) + 1;
+    y.mul_(2);
+    y = softmax(y, 1) * y.sigmoid();
+    y = cat({y, t.exp()}, 0).t().contiguous().view({6, 8});
+    y = dropout(y, 0.5, true) + std::get<0>(y.max(1, true));
+    y.narrow(0, 0, 2).tanh_();
+    return y.matmul(y.transpose(0, 1)).pow(3).sum();
+  };
+  manual_seed(5);
+  const auto want = autograd::grad({f(x)}, {x, w, b});
+  for (const bool nest : {false, true}) {
+    const auto part = [&](const Tensor& t) { return nest ? checkpoint(f, t * 1) : f(t * 1); };
+    manual_seed(5);
+    // Sums are written in place here: what is kept may not be.
+    const auto policy = [](const std::string& name) {
+      return begins(name, "aten::add") ? autograd::CheckpointPolicy::kRecompute : autograd::CheckpointPolicy::kSave;
+    };
+    const Tensor loss = checkpoint(part, x, autograd::selective_checkpoint(policy));
+    const auto got = autograd::grad({loss}, {x, w, b});
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(values(got[i]), values(want[i])) << i;
+  }
+}
+
+TEST(Selective, Refusals) {
+  Tensor x = leaf({0.5, 0.25});
+  const auto keep_cos = [] { return autograd::selective_checkpoint(std::vector<std::string>{"aten::cos"}); };
+  Tensor y = checkpoint([](const Tensor& t) { return t.cos().mul_(2).exp().sin(); }, x, keep_cos());
+  EXPECT_ERROR(y.sum().backward(), "checkpoint: a result of aten::cos that is kept was written in place");
+  int calls = 0;
+  Tensor z = checkpoint([&](const Tensor& t) { return (calls++ == 0 ? t : t.cos()).exp().sin(); }, x, keep_cos());
+  EXPECT_EQ(thrown<CheckpointError>([&] { z.sum().backward(); }),
+            "checkpoint: the function, computed again, calls aten::cos; expected no more among the operators that are "
+            "kept");
+  EXPECT_ERROR(autograd::selective_checkpoint(autograd::SelectivePolicy()), "the policy is empty");
 }
 
 }  // namespace
