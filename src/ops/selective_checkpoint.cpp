@@ -80,7 +80,8 @@ class Keeper final : public Interposer {
   Keeper(const SelectivePolicy& policy, std::shared_ptr<Kept> kept, bool again)
       : policy_(policy), kept_(std::move(kept)), again_(again), hooks_(innermost_saved_hooks()) {}
 
-  bool takes_whole(const OperatorHandle& op) const override { return keeps(op); }
+  // In the parts of a composite operator what is saved is an operand more often.
+  bool takes_whole(const OperatorHandle&) const override { return false; }
   void call(const OperatorHandle& op, Stack& stack) override {
     // Elsewhere a checkpoint inside this one has its hooks on, and computes what it holds again by itself.
     if (innermost_saved_hooks() != hooks_ || !keeps(op)) {

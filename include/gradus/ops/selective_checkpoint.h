@@ -21,10 +21,10 @@ using SelectivePolicy = std::function<CheckpointPolicy(const std::string& name)>
 ///     auto options = selective_checkpoint({"aten::mm", "aten::addmm"});
 ///     Tensor y = checkpoint(block, x, options);
 ///
-/// An operator made of others is asked about first, then those. In-place operators, views and random operators are
-/// computed again whatever the policy says, and so is all that a checkpoint inside the function holds. `options` gives
-/// everything else. In backward, throws CheckpointError where the function calls other operators than before, Error
-/// where a kept result was written in place. See
+/// The policy is asked about the parts of composite operators, not about the whole: matmul is mm, bmm or others.
+/// In-place operators, views and random operators are computed again whatever it says, and so is all that a checkpoint
+/// inside the function holds. `options` gives everything else. In backward, throws CheckpointError where the function
+/// calls other operators than before, Error where a kept result was written in place. See
 /// https://pytorch.org/docs/stable/checkpoint.html#torch.utils.checkpoint.create_selective_checkpoint_contexts
 GRADUS_API CheckpointOptions selective_checkpoint(SelectivePolicy policy, CheckpointOptions options = {});
 /// The same with the names of the operators to keep.
