@@ -2,6 +2,7 @@
 #include "support/vectors.h"
 
 #include <map>
+#include <thread>
 
 #include <gradus/ops/interposer.h>
 
@@ -191,6 +192,23 @@ TEST(Checkpoint, AFunctionThatIsNotTheSameTwice) {
   const auto wide = [](const Tensor& x) { return cat({x, x}).exp().narrow(0, 0, 2); };
   EXPECT_TRUE(has(twice(one, wide, {}), "a tensor of shape (4)"));
   EXPECT_TRUE(has(twice(one, [](const Tensor& x) { return x.to(kFloat).exp().to(kDouble); }, {}), "type Float"));
+}
+
+// Two passes over one graph: what one takes the other computes for itself.
+TEST(Checkpoint, TwoThreadsOverOneGraph) {
+  Tensor w = leaf({0.5, 0.25});
+  const auto f = [&](const Tensor& x) { return ((x * w).exp() * w).sin() * x; };
+  const V want = values(autograd::grad({f(w * 2).sum()}, {w})[0]);
+  for (int round = 0; round < 50; ++round) {
+    const Tensor loss = checkpoint(f, w * 2).sum();
+    V got[2];
+    const auto work = [&](int which) { got[which] = values(autograd::grad({loss}, {w}, {}, true)[0]); };
+    std::thread one(work, 0), two(work, 1);
+    one.join();
+    two.join();
+    EXPECT_EQ(got[0], want);
+    EXPECT_EQ(got[1], want);
+  }
 }
 
 TEST(Checkpoint, GradModeAndExceptions) {
