@@ -36,6 +36,7 @@ __device__ inline void around(const PlainConvolution& p, const int64_t* at, cons
     for (int64_t ky = 0; ky < p.kernel[1]; ++ky) {
       const int64_t y = y0 + ky * p.dilation[1];
       if (y < 0 || y >= p.in[1]) continue;
+#pragma unroll 1  // else the compiler runs out of registers
       for (int64_t kx = 0; kx < p.kernel[2]; ++kx) {
         const int64_t x = x0 + kx * p.dilation[2];
         if (x < 0 || x >= p.in[2]) continue;
