@@ -24,6 +24,7 @@
 #include <gradus/cuda/stream.h>
 #include <gradus/data/data.h>
 #include <gradus/nn/nn.h>
+#include <gradus/ops/functional.h>
 #include <gradus/ops/ops.h>
 #include <gradus/ops/selective_checkpoint.h>
 #include <gradus/optim/optim.h>
