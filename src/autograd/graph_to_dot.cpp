@@ -13,7 +13,7 @@ std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    out += c;
+    out += c == '\n' ? ' ' : c;
   }
   return out + "\"";
 }

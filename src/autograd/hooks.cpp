@@ -43,9 +43,11 @@ void stop_retaining(Node* n, TensorImpl* t) {
 }
 
 RemovableHandle Node::add_hook(NodePreHook hook) {
+  GRADUS_CHECK(hook, "register_prehook: the hook is an empty function; expected one to call");
   return RemovableHandle(hooks_of(this).before.add(std::move(hook)));
 }
 RemovableHandle Node::add_hook(NodePostHook hook) {
+  GRADUS_CHECK(hook, "register_hook: the hook is an empty function; expected one to call");
   return RemovableHandle(hooks_of(this).after.add(std::move(hook)));
 }
 void Node::add_pre_hook(std::unique_ptr<FunctionPreHook> hook) {
@@ -203,6 +205,7 @@ RemovableHandle register_multi_grad_hook(const variable_list& tensors, std::func
                                          const std::string& mode) {
   GRADUS_CHECK_AS(ValueError, mode == "all" || mode == "any", "register_multi_grad_hook: mode is \"", mode,
                   "\"; expected \"all\" or \"any\"");
+  GRADUS_CHECK(hook, "register_multi_grad_hook: the hook is an empty function; expected one to call");
   for (size_t i = 0; i < tensors.size(); ++i) {
     GRADUS_CHECK(tensors[i].defined() && (tensors[i].requires_grad() || mode == "any"),
                  "register_multi_grad_hook: tensor ", i, " does not require a gradient, so none will come for it");

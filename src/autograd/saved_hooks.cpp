@@ -11,7 +11,7 @@ namespace gradus::inline v0::autograd {
 namespace {
 
 constinit thread_local detail::SavedHooksScope* innermost = nullptr;
-constinit thread_local const std::string* disabled = nullptr;
+constinit thread_local DisableSavedTensorsHooks* disabled = nullptr;
 
 void set_innermost(detail::SavedHooksScope* scope) {
   innermost = scope;
@@ -23,11 +23,20 @@ void set_innermost(detail::SavedHooksScope* scope) {
 }
 
 // What a hook does must not go through the hooks itself.
+struct HooksOff;
+constinit thread_local HooksOff* innermost_off = nullptr;
 struct HooksOff {
-  HooksOff() : before(innermost) { set_innermost(nullptr); }
-  ~HooksOff() { set_innermost(before); }
+  HooksOff() : before(innermost), outer(innermost_off) {
+    innermost_off = this;
+    set_innermost(nullptr);
+  }
+  ~HooksOff() {
+    innermost_off = outer;
+    set_innermost(before);
+  }
   HooksOff(const HooksOff&) = delete;
   detail::SavedHooksScope* before;
+  HooksOff* outer;
 };
 
 struct UserPacked final : PackedTensor {
@@ -43,7 +52,10 @@ struct UserPacked final : PackedTensor {
 class UserHooks final : public detail::SavedHooks {
  public:
   UserHooks(PackHook pack, UnpackHook unpack)
-      : pack_(std::move(pack)), unpack_(std::make_shared<const UnpackHook>(std::move(unpack))) {}
+      : pack_(std::move(pack)), unpack_(std::make_shared<const UnpackHook>(std::move(unpack))) {
+    GRADUS_CHECK(pack_ && *unpack_, "SavedTensorsHooks: ", pack_ ? "unpack" : "pack",
+                 " is an empty function; expected one to call");
+  }
   std::unique_ptr<PackedTensor> pack(const Tensor& t) override {
     auto packed = std::make_unique<UserPacked>();
     packed->value = pack_(t);
@@ -83,11 +95,24 @@ std::unique_ptr<PackedTensor> pack_saved(const Tensor& t) {
 namespace detail {
 
 SavedHooksScope::SavedHooksScope(std::shared_ptr<SavedHooks> hooks) : hooks_(std::move(hooks)), outer_(innermost) {
-  if (disabled) throw Error(*disabled);
+  if (disabled) disabled->refuse();
   set_innermost(this);
 }
+// Guards on the heap may end in any order, also inside a hook.
 SavedHooksScope::~SavedHooksScope() {
-  set_innermost(outer_);
+  SavedHooksScope* top = innermost;
+  take_out(top, this);
+  set_innermost(top);
+  for (HooksOff* off = innermost_off; off; off = off->outer) take_out(off->before, this);
+}
+
+void SavedHooksScope::take_out(SavedHooksScope*& top, SavedHooksScope* scope) {
+  for (SavedHooksScope** at = &top; *at; at = &(*at)->outer_) {
+    if (*at == scope) {
+      *at = scope->outer_;
+      return;
+    }
+  }
 }
 
 }  // namespace detail
@@ -96,12 +121,20 @@ SavedTensorsHooks::SavedTensorsHooks(PackHook pack, UnpackHook unpack)
     : scope_(std::make_shared<UserHooks>(std::move(pack), std::move(unpack))) {}
 
 DisableSavedTensorsHooks::DisableSavedTensorsHooks(std::string message)
-    : message_(std::move(message)), before_(disabled) {
-  if (innermost) throw Error(message_);
-  disabled = &message_;
+    : message_(std::move(message)), outer_(disabled) {
+  if (innermost) refuse();
+  disabled = this;
 }
 DisableSavedTensorsHooks::~DisableSavedTensorsHooks() {
-  disabled = before_;
+  for (DisableSavedTensorsHooks** at = &disabled; *at; at = &(*at)->outer_) {
+    if (*at == this) {
+      *at = outer_;
+      return;
+    }
+  }
+}
+void DisableSavedTensorsHooks::refuse() const {
+  throw Error(message_);
 }
 
 namespace {

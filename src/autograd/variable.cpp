@@ -244,6 +244,7 @@ bool Tensor::retains_grad() const {
 unsigned Tensor::add_hook(std::function<Tensor(const Tensor&)> hook) const {
   TensorImpl& t = get("register_hook()");
   GRADUS_CHECK(requires_grad(), "register_hook: the tensor does not require a gradient, so the hook would never run");
+  GRADUS_CHECK(hook, "register_hook: the hook is an empty function; expected one to call");
   Node* n = is_leaf() ? autograd::accumulate_node(&t) : t.node_;
   NodeHooks& hooks = autograd::hooks_of(n);
   const auto added = hooks.tensor.add(std::move(hook));
@@ -263,6 +264,7 @@ RemovableHandle Tensor::register_post_accumulate_grad_hook(std::function<void(co
   GRADUS_CHECK(requires_grad(),
                "register_post_accumulate_grad_hook: the tensor does not require a gradient, so the "
                "hook would never run");
+  GRADUS_CHECK(hook, "register_post_accumulate_grad_hook: the hook is an empty function; expected one to call");
   GRADUS_CHECK(is_leaf(), "register_post_accumulate_grad_hook: the tensor was made by ", t.node_->name(),
                "; expected a leaf, since no other accumulates its gradient");
   NodeHooks& hooks = autograd::hooks_of(autograd::accumulate_node(&t));

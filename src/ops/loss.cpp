@@ -276,8 +276,11 @@ Tensor class_shares(const CrossEntropyInputs& in, const kernels::CrossEntropy& o
     column[static_cast<size_t>(class_dim)] = classes;
     shares = in.weight.defined() ? shares.add(in.weight.reshape(column), spread) : shares.add(spread);
   }
-  if (options.reduction == LossReduction::Mean) shares = shares.div(in.total_weight[0]).to(x.scalar_type());
-  const Tensor ignored = in.target.eq(options.ignore_index);
+  if (options.reduction == LossReduction::Mean) {
+    // A total weight may be out of half's range.
+    shares = shares.to(in.total_weight.scalar_type()).div(in.total_weight[0]).to(x.scalar_type());
+  }
+  const Tensor ignored = in.target.to(kLong).eq(options.ignore_index);  // -100 is another number in bytes
   return shares.masked_fill(x.dim() == 1 ? ignored.reshape({1}) : ignored.unsqueeze(1), 0.0);
 }
 

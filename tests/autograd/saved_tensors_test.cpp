@@ -1,4 +1,6 @@
 // Hooks on saved tensors.
+#include <memory>
+
 #include "support/vectors.h"
 
 using namespace gradus;
@@ -133,6 +135,62 @@ TEST(SavedTensors, Refusals) {
   }
   const SavedTensorsHooks hooks(keep, unpack_tensor);
   EXPECT_EQ(error_of([&] { DisableSavedTensorsHooks off("nor there"); }), "nor there");
+}
+
+TEST(SavedTensors, GuardsEndInAnyOrder) {
+  int first = 0, second = 0;
+  const auto counting = [](int& count) {
+    return [&count](const Tensor& t) -> std::any {
+      ++count;
+      return t;
+    };
+  };
+  const auto unpack = [](const std::any& a) { return std::any_cast<Tensor>(a); };
+  const Tensor a = ones({2}).requires_grad_();
+  auto outer = std::make_unique<SavedTensorsHooks>(counting(first), unpack);
+  auto inner = std::make_unique<SavedTensorsHooks>(counting(second), unpack);
+  outer.reset();
+  a.exp().sum().backward();
+  EXPECT_EQ(first, 0);
+  EXPECT_EQ(second, 1);  // still on
+  inner.reset();
+  a.exp().sum().backward();
+  EXPECT_EQ(first + second, 1);
+  {
+    const DisableSavedTensorsHooks off("none");  // throws where some are on
+  }
+  // One that ends inside its own hook.
+  std::unique_ptr<SavedTensorsHooks> own;
+  own = std::make_unique<SavedTensorsHooks>(
+      [&](const Tensor& t) -> std::any {
+        own.reset();
+        return t;
+      },
+      unpack);
+  const Tensor y = a.exp();
+  EXPECT_EQ(own, nullptr);
+  const DisableSavedTensorsHooks off("none");
+  y.sum().backward();
+
+  auto one = std::make_unique<DisableSavedTensorsHooks>("a first text that does not fit into the string itself");
+  auto two = std::make_unique<DisableSavedTensorsHooks>("a second text that does not fit into the string itself");
+  one.reset();
+  EXPECT_EQ(error_of([&] { SavedTensorsHooks(counting(first), unpack); }),
+            "a second text that does not fit into the string itself");
+  two.reset();
+  EXPECT_EQ(error_of([&] { SavedTensorsHooks(counting(first), unpack); }), "none");
+}
+
+TEST(SavedTensors, EmptyFunctionsAreRefused) {
+  EXPECT_EQ(error_of([] { SavedTensorsHooks(nullptr, nullptr); }),
+            "SavedTensorsHooks: pack is an empty function; expected one to call");
+  const Tensor a = ones({2}).requires_grad_();
+  EXPECT_EQ(error_of([&] { autograd::register_multi_grad_hook({a}, nullptr); }),
+            "register_multi_grad_hook: the hook is an empty function; expected one to call");
+  EXPECT_EQ(error_of([&] { a.register_post_accumulate_grad_hook(nullptr); }),
+            "register_post_accumulate_grad_hook: the hook is an empty function; expected one to call");
+  EXPECT_EQ(error_of([&] { a.exp().grad_fn()->register_prehook(autograd::NodePreHook()); }),
+            "register_prehook: the hook is an empty function; expected one to call");
 }
 
 TEST(SavedTensors, AnExceptionFromAHook) {

@@ -231,6 +231,31 @@ TEST(CrossEntropy, ThreadsChangeNothing) {
   set_num_threads(1);
 }
 
+// With create_graph it is written with operators; the numbers are the same.
+TEST(CrossEntropy, AGradientToBeDifferentiatedIsThePlainOne) {
+  const auto expect_same = [](const Tensor& logits, const Tensor& target, const Tensor& weight, int64_t ignore) {
+    const Tensor x = logits.detach().requires_grad_();
+    const auto gradient = [&](bool create_graph) {
+      const Tensor loss = cross_entropy_loss(x, target, weight, Reduction::Mean, ignore);
+      return autograd::grad({loss}, {x}, {}, std::nullopt, create_graph)[0].detach();
+    };
+    const Tensor plain = gradient(false), other = gradient(true);
+    EXPECT_TRUE(allclose(other, plain, 1e-2, 1e-6)) << other << plain;
+    EXPECT_TRUE(plain.ne(0).any().item<bool>());
+  };
+  for (const Device device : devices()) {
+    // -100 is 156 in bytes.
+    expect_same(zeros({1, 200}, TensorOptions(device).dtype(kDouble)),
+                full({1}, 156, TensorOptions(device).dtype(kByte)), {}, -100);
+    expect_same(zeros({1, 200}, TensorOptions(device).dtype(kDouble)), full({1}, 3, TensorOptions(device).dtype(kByte)),
+                {}, 259);
+    // The total weight, 100,000, is out of half's range.
+    expect_same(zeros({2000, 40}, TensorOptions(device).dtype(kHalf)),
+                zeros({2000}, TensorOptions(device).dtype(kLong)), full({40}, 50, TensorOptions(device).dtype(kHalf)),
+                -100);
+  }
+}
+
 TEST(CrossEntropy, BadTargetsAreNamed) {
   const Tensor x = zeros({3, 4}), target = longs({0, -100, 4});
   for (const double smoothing : {0.0, 0.1}) {

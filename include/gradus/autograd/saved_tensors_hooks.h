@@ -24,6 +24,8 @@ class GRADUS_API SavedHooksScope {
   SavedHooksScope(const SavedHooksScope&) = delete;
   SavedHooksScope& operator=(const SavedHooksScope&) = delete;
   SavedHooks& hooks() const { return *hooks_; }
+  // Takes `scope` out of the stack whose top is `top`; it need not be the top.
+  static void take_out(SavedHooksScope*& top, SavedHooksScope* scope);
 
  private:
   std::shared_ptr<SavedHooks> hooks_;
@@ -41,7 +43,8 @@ using UnpackHook = std::function<Tensor(const std::any&)>;
 /// when backward needs it, its packed form through `unpack`. Guards nest; only the innermost one's hooks are called.
 /// `pack` runs without recording. Numbers among operands are not packed, and in-place writes between pack and unpack
 /// are not noticed. Throws Error where hooks are disabled; the operator throws Error where `pack` writes into its
-/// tensor. See https://pytorch.org/docs/stable/autograd.html#torch.autograd.graph.saved_tensors_hooks
+/// tensor. The guard ends on the thread that made it. See
+/// https://pytorch.org/docs/stable/autograd.html#torch.autograd.graph.saved_tensors_hooks
 class GRADUS_API SavedTensorsHooks {
  public:
   SavedTensorsHooks(PackHook pack, UnpackHook unpack);
@@ -60,9 +63,12 @@ class GRADUS_API DisableSavedTensorsHooks {
   DisableSavedTensorsHooks(const DisableSavedTensorsHooks&) = delete;
   DisableSavedTensorsHooks& operator=(const DisableSavedTensorsHooks&) = delete;
 
+  /// Throws Error with the message.
+  [[noreturn]] void refuse() const;
+
  private:
   std::string message_;
-  const std::string* before_;
+  DisableSavedTensorsHooks* outer_;
 };
 
 /// Keeps what operators save in the host's memory and brings it back to its device for backward. With `pin_memory` in
