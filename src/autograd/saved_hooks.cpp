@@ -82,11 +82,11 @@ void attach_blind_history(const Tensor& bare) {
 }
 
 std::unique_ptr<PackedTensor> pack_saved(const Tensor& t) {
-  detail::SavedHooks& hooks = innermost->hooks();
+  const std::shared_ptr<detail::SavedHooks> hooks = innermost->shared_hooks();  // the guard may end inside
   const HooksOff off;
   const NoGradGuard guard;
   const int64_t version = t._version();
-  std::unique_ptr<PackedTensor> packed = hooks.pack(t);
+  std::unique_ptr<PackedTensor> packed = hooks->pack(t);
   GRADUS_CHECK(t._version() == version, "pack hook: it modified the tensor that it was given, of shape ", t.sizes(),
                ", in place; expected it to write into a clone()");
   return packed;

@@ -24,6 +24,7 @@ class GRADUS_API SavedHooksScope {
   SavedHooksScope(const SavedHooksScope&) = delete;
   SavedHooksScope& operator=(const SavedHooksScope&) = delete;
   SavedHooks& hooks() const { return *hooks_; }
+  std::shared_ptr<SavedHooks> shared_hooks() const { return hooks_; }
   // Takes `scope` out of the stack whose top is `top`; it need not be the top.
   static void take_out(SavedHooksScope*& top, SavedHooksScope* scope);
 
