@@ -2,8 +2,6 @@
 // history where the results are to be differentiated again, detached leaves else.
 #include <gradus/ops/functional.h>
 
-#include <algorithm>
-
 #include <gradus/autograd/autograd.h>
 #include <gradus/ops/ops.h>
 
@@ -172,31 +170,34 @@ Tensor hessian(const std::function<Tensor(const Tensor&)>& f, const Tensor& inpu
   return hessian([&](const variable_list& in) { return variable_list{f(in[0])}; }, variable_list{input}, options)[0][0];
 }
 
+namespace {
+// multiply(gradient, inputs, vectors): what hvp and vhp differ in.
+template <class Multiply>
+std::pair<Tensor, variable_list> hessian_product(const char* op, const Function& f, const variable_list& inputs,
+                                                 const variable_list& v, const Options& options, Multiply multiply) {
+  const AutoGradMode recording(true);
+  const variable_list own = own_inputs(op, inputs, options.create_graph);
+  const variable_list factors = vectors(op, v, own, "inputs");
+  const variable_list outputs = call(op, f, own, options.strict);
+  const variable_list gradient = gradients({single(op, outputs)}, own, {}, true);
+  variable_list products = finish(op, multiply(gradient, own, factors), own, options, "input");
+  return {detached(outputs, options.create_graph)[0], std::move(products)};
+}
+}  // namespace
+
 std::pair<Tensor, variable_list> hvp(const Function& f, const variable_list& inputs, const variable_list& v,
                                      const Options& options) {
-  const AutoGradMode recording(true);
-  const variable_list own = own_inputs("hvp", inputs, options.create_graph);
-  const variable_list directions = vectors("hvp", v, own, "inputs");
-  const variable_list outputs = call("hvp", f, own, options.strict);
-  const variable_list first = gradients({single("hvp", outputs)}, own, {}, true);
-  variable_list products(own.size());
-  if (std::any_of(first.begin(), first.end(), [](const Tensor& t) { return t.defined(); }))
-    products = forward_product(finish("hvp", first, own, {true, options.strict}, "input"), own, directions,
-                               options.create_graph);
-  products = finish("hvp", std::move(products), own, options, "input");
-  return {detached(outputs, options.create_graph)[0], std::move(products)};
+  return hessian_product("hvp", f, inputs, v, options, [&](const auto& gradient, const auto& own, const auto& factors) {
+    return forward_product(finish("hvp", gradient, own, {true, options.strict}, "input"), own, factors,
+                           options.create_graph);
+  });
 }
 
 std::pair<Tensor, variable_list> vhp(const Function& f, const variable_list& inputs, const variable_list& v,
                                      const Options& options) {
-  const AutoGradMode recording(true);
-  const variable_list own = own_inputs("vhp", inputs, options.create_graph);
-  const variable_list seeds = vectors("vhp", v, own, "inputs");
-  const variable_list outputs = call("vhp", f, own, options.strict);
-  const variable_list first = gradients({single("vhp", outputs)}, own, {}, true);
-  variable_list products = gradients(first, own, seeds, options.create_graph);
-  products = finish("vhp", std::move(products), own, options, "input");
-  return {detached(outputs, options.create_graph)[0], std::move(products)};
+  return hessian_product("vhp", f, inputs, v, options, [&](const auto& gradient, const auto& own, const auto& factors) {
+    return gradients(gradient, own, factors, options.create_graph);
+  });
 }
 
 }  // namespace gradus::inline v0::autograd::functional
